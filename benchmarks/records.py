@@ -257,7 +257,8 @@ def nystroem_lines(run: Run) -> list[Line]:
         X, y = generated(rows + 10_000)
         line = Line("Nystroem, generated", f"{rows:,} x {HIGGS_COLUMNS}", "maxmargin")
         landmarks = min(1000, rows // 10)
-        model = NystroemSVC(C=1.0, gamma=1 / HIGGS_COLUMNS, n_components=landmarks, random_state=0)
+        memory = "auto" if run.options.cache_size is None else run.options.cache_size
+        model = NystroemSVC(C=1.0, gamma=1 / HIGGS_COLUMNS, n_components=landmarks, cache_size=memory, random_state=0)
         timed(line, model, X[:rows], y[:rows])
         line.relative_gap = float(model.report_.relative_gap)
         line.score = float(model.score(X[rows:], y[rows:]))

@@ -254,6 +254,11 @@ def test_every_public_name_says_what_it_is(reference):
         assert isinstance(value, dict) or (value.__doc__ or "").strip(), name
 
 
+def test_every_public_name_has_an_example(reference):
+    for name, value in reference.documented().items():
+        assert isinstance(value, (dict, tuple)) or ">>>" in (value.__doc__ or ""), name
+
+
 def test_every_public_name_has_relatives_and_a_method_its_paper(reference):
     related = importlib.import_module("related_names")
     names = [name.removeprefix("maxmargin.") for name in reference.documented()]

@@ -69,6 +69,11 @@ class TestInspect:
         assert "preprocessing     StandardScaler()" in text
         assert "support vectors   " not in text.split("The fit:")[0]
 
+    def test_the_kernel_has_few_digits(self, tmp_path):
+        save(SVC(gamma=0.1 + 0.15000000000000005).fit(X, y), tmp_path / "g.mm")
+        assert "RBF(gamma=0.25)" in call("inspect", tmp_path / "g.mm").stdout.split("The fit:")[0]
+        assert json.loads(call("inspect", tmp_path / "g.mm", "--json").stdout)["kernel"] != "RBF(gamma=0.25)"
+
     def test_a_model_of_libsvm(self, estimator, tmp_path):
         call("convert", tmp_path / "m.mm", tmp_path / "m.model")
         text = call("inspect", tmp_path / "m.model").stdout

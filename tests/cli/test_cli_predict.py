@@ -248,7 +248,10 @@ class TestFindings:
         assert "NOT better" in NumberFindings(truth, truth + 5, 0.0, 0.0, "").verdict
         constant = NumberFindings(np.ones(3), np.ones(3), 1.0, 1.0, "")
         assert not constant.better
-        assert "nan" in constant.text()
+        far = NumberFindings(truth, truth + 1e9, 0.0, 0.0, "").text()
+        assert max(map(len, far.splitlines())) <= 80
+        assert "R2 is undefined" in constant.text()
+        assert "nan" not in constant.text()
 
     def test_shares_of_outliers(self):
         outside = np.arange(100) < 50

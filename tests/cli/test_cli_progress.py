@@ -7,8 +7,9 @@ import warnings
 import pytest
 
 from maxmargin import SVC
+from maxmargin.cli import _progress
 from maxmargin.cli._options import Voice
-from maxmargin.cli._progress import READING_SHOWN_MIN_BYTES, Way, showing_progress, showing_reading
+from maxmargin.cli._progress import READING_SHOWN_MIN_BYTES, Way, showing_progress, showing_reading, showing_step
 from maxmargin.data.source import reading
 from maxmargin.runtime.control import Control, Progress
 from maxmargin.svm.kernel.forecast import LongFitWarning
@@ -117,6 +118,28 @@ def test_after_the_last_byte_the_bar_says_what_is_done(monkeypatch):
     with showing_reading():
         reading.get()("large.csv", size, size)
     assert "joining the columns" in sys.stderr.getvalue()
+
+
+def test_steps_with_many_rows_are_shown(monkeypatch, tmp_path):
+    """None of them passes without a word: a table of ten million rows takes minutes."""
+    from maxmargin.cli._fit import fit, prepare
+    from maxmargin.cli.commands.train import PARAMETERS, command
+
+    (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{k},{k % 2}\n" for k in range(40)))
+    options = command.make_context("train", [str(tmp_path / "t.csv")]).params
+    parameters = {name: options[name] for name in PARAMETERS}
+    monkeypatch.setattr(_progress, "STEP_SHOWN_MIN_ROWS", 40)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    with showing_step("counting", 39):
+        pass
+    assert sys.stderr.getvalue() == ""
+    work = prepare(str(tmp_path / "t.csv"), options, parameters, Voice(False))
+    assert "examining the columns" in sys.stderr.getvalue()
+    assert "dividing the rows" in sys.stderr.getvalue()
+    monkeypatch.setattr(_progress, "STEP_SHOWN_MIN_ROWS", 30)
+    fit(work, Voice(False))
+    assert "turning the columns into numbers" in sys.stderr.getvalue()
 
 
 class FileTerminal(io.TextIOWrapper):

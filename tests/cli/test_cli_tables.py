@@ -110,6 +110,61 @@ class TestColumns:
         text = " ".join(call("train", customers).stdout.split())
         assert "target 'churn', because it is the last column (--target to name another)" in text
 
+    def test_a_last_column_of_one_value_is_no_target(self, tmp_path):
+        (tmp_path / "t.csv").write_text("a,sold,party,note\n" + "".join(f"{k},{k}.5,REP,\n" for k in range(60)))
+        text = " ".join(call("train", tmp_path / "t.csv").stdout.split())
+        assert "target 'sold', because it is the last column whose values differ (--target" in text
+
+    def test_names_that_begin_alike_show_their_ends(self, tmp_path):
+        head = ",".join(f"How much do you like the food of {land}" for land in ("France", "Greece"))
+        rows = "".join(f"{'' if k % 9 == 0 else k},{'' if k % 7 == 0 else -k},{k % 2}\n" for k in range(60))
+        (tmp_path / "t.csv").write_text(f"{head},likes\n{rows}")
+        text = call("train", tmp_path / "t.csv").stdout
+        assert "How much...ood of France" in text
+        assert "How much...ood of Greece" in text
+
+    def test_a_test_of_one_row_has_no_r2(self, tmp_path):
+        (tmp_path / "t.csv").write_text("a,b\n1,1.5\n2,2.5\n3,3.5\n4,4.5\n")
+        assert "nan" not in call("train", tmp_path / "t.csv").stdout
+
+    def test_why_a_test_is_not_stratified(self, tmp_path):
+        lines = [f"{k},kind {k % 30}" for k in range(60)]
+        (tmp_path / "t.csv").write_text("\n".join(["a,b", *lines]))
+        assert found("train", tmp_path / "t.csv")["notes"][0] == (
+            "Note: the test is not stratified: 30 classes are too many for 15 rows."
+        )
+        (tmp_path / "t.csv").write_text("\n".join(["a,b", *(f"{k},{'xy'[k % 2]}" for k in range(60)), "1,once"]))
+        assert "of label once there is 1 row" in found("train", tmp_path / "t.csv")["notes"][0]
+
+    def test_a_comparison_that_takes_too_long_is_left_out(self, customers, monkeypatch):
+        from maxmargin.cli import _results
+
+        monkeypatch.setattr(_results, "IMPORTANCE_SECONDS", 1e-9)
+        result = found("train", customers)
+        assert result["linear_score"] is None
+        assert not any("LinearSVC" in note for note in result["notes"])
+
+    def test_long_words_in_notes_are_shortened(self, tmp_path):
+        rows = [f"{k},{k % 7}.5,{'red' if k % 2 else 'blue'}" for k in range(60)]
+        (tmp_path / "t.csv").write_text("\n".join(["a,b,kind", *rows]))
+        call("train", tmp_path / "t.csv", "--target", "b", "-o", tmp_path / "m.mm")
+        (tmp_path / "new.csv").write_text("\n".join(["a,kind", "1," + "green" * 100]))
+        notes = call("predict", tmp_path / "m.mm", tmp_path / "new.csv").stderr
+        assert "'greengreen" in notes
+        (tmp_path / "t.csv").write_text(
+            "\n".join(["a,kind,b", "1,red," + "word" * 100, *(f"{k},red,{k}.5" for k in range(60))])
+        )
+        notes += call("train", tmp_path / "t.csv", "--target", "b").stderr
+        assert "'wordword" in notes
+        assert max(map(len, notes.splitlines())) <= 80
+
+    def test_long_labels_are_shortened(self, tmp_path):
+        url = "http://example.org/" + 100 * "x"
+        lines = ["a,link", *(f"{k},{url if k % 3 else 'none'}{k % 3}" for k in range(90)), "7,once"]
+        (tmp_path / "t.csv").write_text("\n".join(lines))
+        result = call("train", tmp_path / "t.csv")
+        assert max(map(len, (result.stdout + result.stderr).replace(str(tmp_path), "").splitlines())) <= 80
+
     def test_rows_in_the_order_of_time(self, tmp_path):
         months = [f"{2000 + k // 12}-{k % 12 + 1:02d}" for k in range(120)]
         (tmp_path / "t.csv").write_text("\n".join(["month,sold", *(f"{m},{k}.5" for k, m in enumerate(months))]))

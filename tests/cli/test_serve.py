@@ -127,6 +127,12 @@ def test_bad_requests_get_one_sentence(client, content, kind, status, words):
     assert "Traceback" not in answer.text
 
 
+def test_a_header_of_many_equal_names_is_refused_at_once(client):
+    """Counting each name in all of the others would take minutes."""
+    answer = client.post("/predict", content="," * 90_000 + "\n1", headers={"content-type": "text/csv"})
+    assert (answer.status_code, "'' twice" in answer.json()["error"]) == (400, True)
+
+
 def test_a_length_that_is_announced_is_refused_before_it_arrives(client):
     for length in ("100001", "9" * 5000):
         answer = client.post(
@@ -230,6 +236,41 @@ def test_refused_connections_wait_so_that_the_others_are_served(model, monkeypat
             connection.settimeout(0.1)
             with pytest.raises(TimeoutError):  # no answer yet
                 connection.recv(10)
+
+
+def test_nothing_is_computed_for_those_who_have_left(model, monkeypatch):
+    """After a flood whose senders have gone the next request would wait for all of them."""
+    begun, proceed, rows = threading.Semaphore(0), threading.Event(), []
+
+    def slow(model, kind, body, wanted):
+        rows.append(body)
+        begun.release()
+        assert proceed.wait(60)
+        return {"n": 1, "predictions": ["a"]}
+
+    monkeypatch.setattr(_server, "answer_of", slow)
+    body = b'{"rows": []}'
+    head = b"POST /predict HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Type: application/json\r\nContent-Length: %d\r\n"
+    with serving(model) as port, contextlib.ExitStack() as stack:
+
+        def sent():
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60))
+            connection.sendall(head % (port, len(body)) + b"\r\n" + body)
+            return connection
+
+        waiting = [sent() for _ in range(_server.WORKERS)]
+        for _ in waiting:
+            assert begun.acquire(timeout=60)
+        for _ in range(20):
+            sent().close()
+        last = sent()
+        last.settimeout(0.5)  # until then the server has heard of all of them
+        with pytest.raises(TimeoutError):
+            last.recv(10)
+        last.settimeout(60)
+        proceed.set()
+        assert b"200 OK" in last.recv(10_000)
+    assert len(rows) == _server.WORKERS + 1
 
 
 def test_the_limit_follows_the_files_that_may_be_open(monkeypatch):

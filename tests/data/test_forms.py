@@ -29,6 +29,22 @@ def read(words, form):
     return numbers_of(np.array(words, object), form)[:, 0].tolist()
 
 
+@pytest.mark.parametrize("word", ["1e999", "-1E400", "inf", "9" * 90 + "e300", "$1" + "0" * 95 + "e290"])
+def test_a_number_without_end_is_missing(word):
+    assert np.isnan(parse_number(word, "."))
+    assert np.isnan(read([word, "5", "$1,200"], "number .")[0])
+    assert unreadable_words(np.array([word], object), "number .")
+
+
+def test_a_long_word_is_no_number_and_no_date():
+    """The patterns would take minutes for it, and a server reads what strangers send."""
+    for word in ("-" + " " * 200_000 + "x", "2024-01-01 0:0" + " " * 200_000 + ":"):
+        assert np.isnan(parse_number(word, "."))
+        assert number_form([word, "1"]) is None
+        assert np.isnan(read([word], "date %Y-%m-%d > day")).all()
+        assert find_form({word: 1}) == "category"
+
+
 @pytest.mark.parametrize(
     ("words", "form", "values"),
     [
@@ -117,6 +133,7 @@ def test_any_word_is_a_number_or_nothing(word, mark):
         (["1949-01", "1950-12"], "%Y-%m"),
         (["Jan 5 2020", "Mar 30 2021"], "%b %d %Y"),
         (["5-Jan-20"], "%d-%b-%y"),
+        (["Jan-1-1995", "Feb-1-1995"], "%b-%d-%Y"),
         (["2020-01-31 10:30", "2020-01-31 11:00"], "%Y-%m-%d %H:%M"),
         (["Thursday, 27 April 2023", "Friday, 5 May 2023"], "%d %B %Y"),
         (["2020-01-31T10:30:00Z"], "%Y-%m-%dT%H:%M:%S"),
@@ -139,6 +156,19 @@ def test_days_and_parts():
     assert month == 2 + 28 / 31
     assert weekday == date.weekday()
     assert np.isnan(numbers_of(np.array(["never", None], object), form)).all()
+
+
+@pytest.mark.parametrize("words", [["1974Q1", "1974Q2", "1975Q4"], ["Q1 1974", "Q2 1974", "Q4 1975"]])
+def test_quarters(words):
+    form = find_form(dict.fromkeys(words, 1))
+    assert form.startswith("date %Y-%m > ")
+    days = [
+        (datetime.date(*first) - datetime.date(1970, 1, 1)).days
+        for first in ((1974, 1, 1), (1974, 4, 1), (1975, 10, 1))
+    ]
+    assert read(words, form) == days
+    assert np.isnan(read(["1974Q5"], form)).all()
+    assert find_form({"Q1": 3, "Q2": 4}) == "category"
 
 
 def test_dates_in_several_formats():

@@ -28,7 +28,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from maxmargin.kernel_methods.feature_maps import GaussianBasis, GaussianSeriesMap, MonomialMap, PolynomialMap
 from maxmargin.kernel_methods.ridge import BasisRegression, KernelRidge, KernelRidgeCV
 from maxmargin.kernel_methods.ridge.least_squares import ridge_weights
-from maxmargin.kernel_methods.ridge.ridge_system import cholesky, cholesky_solve
 from maxmargin.kernels import RBF, Callable, HistogramIntersection, Linear, Normalized, Polynomial
 from maxmargin.runtime import validation as _validation
 
@@ -281,34 +280,6 @@ def test_predictions_of_many_rows_come_in_strips(monkeypatch):
     complete = model.predict(X)
     monkeypatch.setattr("maxmargin.kernel_methods.ridge.basis.CHUNK_FEATURES", 7 * len(model.coef_))
     np.testing.assert_allclose(model.predict(X), complete, rtol=1e-13)
-
-
-# Cholesky
-
-
-@pytest.mark.parametrize("n", [1, 5, 256, 257, 700])
-def test_cholesky_in_place(n):
-    rng = np.random.default_rng(n)
-    padded = rng.standard_normal((n + 3, n + 9))  # not contiguous, as kernel matrices come
-    A = padded[:n, :n]
-    A[:] = A @ A.T + n * np.eye(n)
-    before = A.copy()
-    assert cholesky(A, threads=2)
-    np.testing.assert_allclose(np.tril(A), np.linalg.cholesky(before), rtol=0, atol=1e-11 * n)
-    np.testing.assert_array_equal(np.triu(A, 1), np.triu(before, 1))
-    R = rng.standard_normal((n, 3))
-    np.testing.assert_allclose(before @ cholesky_solve(A, R), R, atol=1e-9)
-    again = before.copy()
-    cholesky(again, threads=1)
-    np.testing.assert_array_equal(np.tril(again), np.tril(A))
-
-
-def test_cholesky_says_no():
-    rng = np.random.default_rng(0)
-    A = rng.standard_normal((600, 600))
-    A = A @ A.T
-    A[500, 500] = -1.0
-    assert not cholesky(A)
 
 
 # KernelRidge

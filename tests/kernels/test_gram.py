@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from maxmargin.kernels import RBF, Columns, HistogramIntersection, Linear, Normalized, Polynomial, Tanimoto
+from maxmargin.kernels import RBF, Columns, HistogramIntersection, Linear, Normalized, Polynomial, Sum, Tanimoto
+from maxmargin.kernels.definition import kernel_values
 from maxmargin.kernels.gram.choice import make_gram
-from maxmargin.kernels.gram.matrices import kernel_matrix
+from maxmargin.kernels.gram.matrices import kernel_matrices, kernel_matrix
 from maxmargin.kernels.gram.operator import (
     TILE_COLS,
     TILE_ROWS,
@@ -261,3 +262,24 @@ def test_a_matrix_from_the_tiles_of_a_kernel_s_parts(kernel, sparse):
     np.testing.assert_allclose(K, resolved.matrix(points, points), rtol=1e-12, atol=1e-12)
     small = make_gram(resolved, points, budget=8.0 * 150**2)  # no room for the parts
     np.testing.assert_allclose(small.block(np.arange(150), np.arange(9)), K[:, :9], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_matrices_of_several_kernels(dtype):
+    """Gaussian kernels of the same columns share their distances; each matrix is that of its kernel by definition."""
+    rng = np.random.default_rng(0)
+    X = (5.0 + rng.normal(size=(150, 7))).astype(dtype)
+    X[40] = X[3]
+    left, right = [0, 2, 3], slice(4, 7)
+    kernels = [RBF(0.1), Columns(RBF(2.0), left), RBF("scale"), Columns(RBF(0.5), left), Columns(RBF(), right)]
+    resolved = Sum([*kernels, Linear(), RBF(30.0)]).resolve(X).kernels
+    found = kernel_matrices(resolved, X, threads=2)
+    for kernel, K in zip(resolved, found, strict=True):
+        np.testing.assert_allclose(K, kernel_values(kernel, X, X), rtol=1e-11, atol=1e-14)
+        np.testing.assert_allclose(K, K.T, rtol=1e-12)
+    again = kernel_matrices(resolved, X, threads=1)
+    assert all((other == K).all() for K, other in zip(found, again, strict=True))
+    X[0] = 1e9  # so far away that squares lose the distances of the others: left to tiles
+    resolved = Sum([RBF(0.1), RBF(2.0)]).resolve(X).kernels
+    for kernel, K in zip(resolved, kernel_matrices(resolved, X), strict=True):
+        np.testing.assert_allclose(K, kernel_values(kernel, X, X), rtol=1e-6, atol=1e-9)

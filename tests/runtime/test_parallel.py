@@ -11,11 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-import scipy.linalg
 from threadpoolctl import ThreadpoolController
 
 from maxmargin.runtime import threads as _parallel
-from maxmargin.runtime.decompositions import cholesky, eigh, svd
 from maxmargin.runtime.threads import (
     SHORT_MAX_PRODUCTS,
     Halted,
@@ -358,21 +356,6 @@ def test_ctrl_c_abandons_the_work() -> None:
     finally:
         signal.signal(signal.SIGINT, before)
         released.set()
-
-
-@pytest.mark.parametrize("n", [5, 600])  # without and with a thread
-def test_decompositions(n: int) -> None:
-    A = np.random.default_rng(0).standard_normal((n, n))
-    K = A @ A.T + np.eye(n)
-    values, vectors = eigh(K)
-    np.testing.assert_allclose(values, scipy.linalg.eigvalsh(K), rtol=1e-9)
-    np.testing.assert_allclose(vectors * values @ vectors.T, K, atol=1e-9 * n)
-    L = cholesky(K)
-    np.testing.assert_allclose(L, scipy.linalg.cholesky(K, lower=True), atol=1e-9)
-    U, s, Vt = svd(A[:, : n // 2])
-    np.testing.assert_allclose(U * s @ Vt, A[:, : n // 2], atol=1e-9)
-    with pytest.raises(np.linalg.LinAlgError):
-        cholesky(-K)
 
 
 def test_scratch_buffers_of_a_finished_fit_serve_the_next_one():

@@ -105,6 +105,13 @@ def test_one_thread_is_singular(binary, threads, text):
     assert value(replace(binary, threads=threads), "time").endswith(text)
 
 
+def test_a_constant_function_has_no_margin():
+    points, targets = np.repeat([[0.0], [1.0]], 20, axis=0), np.tile(np.arange(20.0) % 7, 2)
+    report = SVR(C=18.9, gamma=27.0, epsilon=0.5).fit(points, targets).report_
+    assert value(report, "margin").startswith("infinite")
+    assert value(SVC(C=1e-9).fit(X, Y).report_, "margin") != value(report, "margin")
+
+
 def test_one_estimator_has_a_margin_and_several_have_a_smallest(binary):
     assert "margin" in lines(binary)
     assert binary.margin == binary.margins[0]

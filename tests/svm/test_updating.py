@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from dataclasses import replace
 from unittest import mock
 
 import numpy as np
@@ -18,7 +19,12 @@ from sklearn.exceptions import NotFittedError
 
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, leave_one_out, load, save
 from maxmargin.kernels import RBF, Jaccard
+from maxmargin.kernels.gram.operator import StoredGram
+from maxmargin.problems.dual import c_svc, eps_svr
+from maxmargin.runtime.control import Control
+from maxmargin.solvers.smo import SMO
 from maxmargin.svm.kernel.solving import near as near_solution
+from maxmargin.svm.kernel.solving.free_sets import newton_point
 from reference.certificate import judge
 
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -257,3 +263,78 @@ def test_a_warm_start_on_a_kernel_matrix_with_rows_of_no_weight():
     np.testing.assert_allclose(model.decision_function(K), expected.decision_function(K), atol=5e-3)
     ((_, judged),) = judge(model, K, y, weights)
     assert judged.violation <= 1.01e-3
+
+
+@pytest.mark.parametrize("kind", [SVC, SVR, OneClassSVM])
+def test_updates_one_after_the_other_and_other_parameters_between_them(kind):
+    """Fitted values are carried from one update to the next, and corrected where weights or bounds are others."""
+    X, y = make_classification(2200, 4, n_redundant=0, flip_y=0.05, class_sep=1.5, random_state=2)
+    y = X[:, 0] + np.sin(X[:, 1]) if kind is SVR else y
+    none = kind is OneClassSVM
+    model = kind(gamma=0.3, tol=1e-4, warm_start=True, **({"nu": 0.1} if none else {"C": 5.0}))
+    rows = np.arange(1500)
+    model.fit(X[rows], part(None if none else y, rows))
+    with mock.patch.object(near_solution, "_start", wraps=near_solution._start) as start:
+        for step in range(6):
+            new = np.arange(1500 + 100 * step, 1600 + 100 * step)
+            model.learn(X[new], part(None if none else y, new)).forget(np.arange(90))
+            rows = np.concatenate((rows, new))[90:]
+            if step == 2 and not none:
+                model.set_params(C=3.0)
+            if step == 4:
+                model.set_params(gamma=0.31)
+        lasts = [call.args[1].last for call in start.call_args_list]
+    assert [last is None for last in lasts] == [False] * 10 + [True, False]  # other kernel values, other fitted values
+    expected = clone(model).fit(X[rows], part(None if none else y, rows))
+    same(model, expected, X, atol=2e-3)
+    ((_, judged),) = judge(model, X[rows], None if none else y[rows])
+    assert judged.violation <= 1.01e-4
+
+
+def test_where_pair_steps_would_creep():
+    """A smooth kernel and a large C: Newton's method on the free variables."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1300, 6))
+    y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=1300)
+    model = SVR(C=100.0, gamma=0.05, epsilon=0.05, tol=1e-3, warm_start=True)
+    expected = clone(model).fit(X, y)
+    newton = mock.patch.object(near_solution, "newton_point", wraps=near_solution.newton_point)
+    near = mock.patch("maxmargin.svm.kernel.solving.alone.solve_alone", side_effect=AssertionError)
+    model.fit(X[:1285], y[:1285])
+    with newton as systems, near:
+        model.learn(X[1285:], y[1285:])
+    assert systems.call_count > 0
+    same(model, expected, X, atol=5e-3)
+    ((_, judged),) = judge(model, X, y)
+    assert judged.violation <= 1.01e-3
+
+
+def test_several_classes_start_from_the_last_solution():
+    model = SVC(warm_start=True, C=5.0, gamma=0.5).fit(IRIS, NAMES)
+    with mock.patch("maxmargin.svm.kernel.solving.alone.solve_alone", side_effect=AssertionError):
+        model.forget([3, 60, 140])
+    assert model.report_.solver == "batch"
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.integers(3, 40), two_sided=st.booleans())
+def test_newton_point(seed, n, two_sided):
+    """Against pair steps to a tiny violation; from any start it never climbs."""
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(n, 3))
+    K = np.exp(-((points[:, None] - points) ** 2).sum(axis=2))
+    y = rng.normal(size=n)
+    problem = eps_svr(y, np.full(n, 2.0), 0.1) if two_sided else c_svc(np.sign(y), np.full(n, 2.0))
+    total = 0.1 * float(problem.lower.sum() + problem.upper.sum())
+    problem = replace(problem, totals=np.array([total]))
+    start = problem.balanced(np.zeros(problem.n_variables))
+    found = newton_point(problem, K, start)
+    assert np.all((problem.lower <= found) & (found <= problem.upper))
+    assert abs(found.sum() - total) <= 1e-9
+
+    def height(a):
+        return problem.objective(K @ problem.coefficients(a), a)
+
+    lowest = SMO().solve(problem, StoredGram(K), tol=1e-10, control=Control(), start=start)
+    assert height(lowest.a) - 1e-9 <= height(found) <= height(start)
+    assert height(newton_point(problem, K, lowest.a)) <= height(lowest.a) + 1e-12

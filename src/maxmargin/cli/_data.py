@@ -19,10 +19,10 @@ import numpy as np
 from maxmargin.cli import UserError
 from maxmargin.cli._estimator import as_labels, as_numbers
 from maxmargin.cli._model import Model, load_model
-from maxmargin.cli._options import Voice, counted, plain
+from maxmargin.cli._options import LABEL_LETTERS, Voice, counted, cut, plain
 from maxmargin.cli._target import such_as, targets_of
 from maxmargin.data.formats import format_of
-from maxmargin.data.layout import lay_out
+from maxmargin.data.layout import TARGETS, lay_out
 from maxmargin.data.source import Source
 from maxmargin.data.survey import (
     ColumnPlan,
@@ -70,7 +70,7 @@ def take(X: Any, rows: Any) -> Any:
 
 def read_for_training(source: str, options: dict[str, Any], voice: Voice) -> Rows:
     """Rows to train on; to find outliers no target is needed, and without a name none is looked for."""
-    from maxmargin.cli._progress import showing_reading
+    from maxmargin.cli._progress import showing_reading, showing_step
 
     labelled = options["task"] != "outliers" or options["target"] is not None
     with showing_reading():
@@ -82,12 +82,18 @@ def read_for_training(source: str, options: dict[str, Any], voice: Voice) -> Row
                     raise UserError(f"--{name} is for tables, and {file.name} has no columns with names: leave it out.")
             return _of_data(read_data(file, target=options["target"], labelled=labelled, **_options(options)))
         table = read_table(file, format=kind, header=options["header"])
+    with showing_step("examining the columns", len(table)):
+        return _examined(file, table, labelled, options, voice)
+
+
+def _examined(file: Source, table: Table, labelled: bool, options: dict[str, Any], voice: Voice) -> Rows:
+    """The rows of a table to train on, and what is to be done to its columns."""
     place = None
     if labelled:
         place = lay_out(file, table.columns, table.shape[1], target=_spelled(options["target"], table)).target
-        if options["target"] is None:  # the last column with values
-            filled = [i for i, array in enumerate(table.arrays) if not missing_values(array).all()]
-            place = place if place in filled or not filled else filled[-1]
+        if options["target"] is None and place is not None:  # the last column whose values differ
+            order = (place, *reversed(range(len(table.columns))))
+            place = next((i for i in order if _may_be_target(table.columns[i], table.arrays[i])), place)
     target = None if place is None else table.columns[place]
     lists = {name: [_spelled(one, table) for one in options[name]] for name in ("drop", "keep", "id", "text")}
     for name, listed in lists.items():
@@ -121,6 +127,12 @@ def read_for_training(source: str, options: dict[str, Any], voice: Voice) -> Row
         complete = _complete(features, plans, options["missing"], voice)
         table, y = table.take(complete), None if y is None else y[complete]
     return Rows(table.select(used), y, used, target, file.name, plans, table)
+
+
+def _may_be_target(name: str, array: Array) -> bool:
+    """Whether a column has two different values, or is named as a target and not empty."""
+    known = array[~missing_values(array)]
+    return bool((known[:1] != known).any()) or (len(known) > 0 and name.lower() in TARGETS)
 
 
 def make_encoder(data: Rows, scale: bool | None, missing: str | None, unknown: str | None) -> Any:
@@ -255,7 +267,8 @@ def note_unknown(encoder: Any, X: Any, voice: Voice) -> None:
     if encoder.handle_unknown != "ignore":
         return
     for name, words in encoder.unknown_categories(X).items():
-        shown = ", ".join(repr(word) for word, _ in words.most_common(3)) + (", ..." if len(words) > 3 else "")
+        common = [repr(cut(word, LABEL_LETTERS)) for word, _ in words.most_common(3)]
+        shown = ", ".join(common) + (", ..." if len(words) > 3 else "")
         voice.note(f"Note: column {name!r}: {counted(words.total(), 'value')} unknown to the model ignored ({shown}).")
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.cli._model import Model
-from maxmargin.cli._options import figure, plain
+from maxmargin.cli._options import cut, figure, plain
 from maxmargin.digits.example import wilson_interval
 from maxmargin.runtime.validation import Array
 
@@ -26,6 +26,7 @@ LISTED_MAX_CLASSES = 40  # beyond, the table shows the averages only
 CONFUSION_MAX_CLASSES = 8  # whose matrix fits into 80 columns
 INTERVAL_STANDARD_ERRORS = 1.96  # standard errors that a difference must have
 CLEAR_RMSE_SHARE = 0.9  # of the mean's: a larger error is hardly better
+DECIMALS_MAX = 1e5  # from which on decimals say nothing
 RARE_CLASS_SHARE = 0.4  # of an even share: a class with less is rare
 
 
@@ -162,7 +163,7 @@ class ClassFindings:
                 "",
                 f"accuracy         {self.accuracy:.3f}  {self.n_correct:,} of {len(self.truth):,} right; "
                 f"95 % interval {low:.3f} to {high:.3f}",
-                f"naive baseline   {self.baseline:.3f}  always {_cut(plain(self.naive), 20)}, "
+                f"naive baseline   {self.baseline:.3f}  always {cut(plain(self.naive), 20)}, "
                 f"the most frequent label {self.where}",
                 *more,
             ]
@@ -261,7 +262,9 @@ class NumberFindings:
             [
                 *lines,
                 "",
-                f"95 % interval of R2: {decimals(low)} to {decimals(high)}",
+                "R2 is undefined: the targets of the test are all equal."
+                if math.isnan(low)
+                else f"95 % interval of R2: {decimals(low)} to {decimals(high)}",
                 f"The naive baselines always answer {figure(self.mean)} and {figure(self.median)}, "
                 f"mean and median {self.where}.",
             ]
@@ -375,7 +378,11 @@ def is_imbalanced(y: Array) -> bool:
 
 
 def decimals(value: float) -> str:
-    """Three decimals, and no minus sign before zeros."""
+    """Three decimals, no minus sign before zeros, no long rows of digits, and a dash where there is no number."""
+    if math.isnan(value):
+        return "-"
+    if abs(value) >= DECIMALS_MAX:
+        return f"{value:.2g}"
     text = f"{value:.3f}"
     return text[1:] if text == "-0.000" else text
 
@@ -384,15 +391,10 @@ def _around(value: float, error: float) -> tuple[float, float]:
     return max(0.0, value - INTERVAL_STANDARD_ERRORS * error), min(1.0, value + INTERVAL_STANDARD_ERRORS * error)
 
 
-def _cut(value: Any, width: int) -> str:
-    text = str(value)
-    return text if len(text) <= width else text[: width - 3] + "..."
-
-
 def _matrix(labels: list[Any], matrix: Array) -> list[str]:
     """The confusion matrix as lines of at most 80 letters."""
     across = max(6, min(12, 60 // len(labels)))
-    lines = ["true \\ predicted  " + "".join(f"{_cut(label, across - 1):>{across}}" for label in labels)]
+    lines = ["true \\ predicted  " + "".join(f"{cut(label, across - 1):>{across}}" for label in labels)]
     for label, row in zip(labels, matrix.tolist(), strict=True):
-        lines.append(f"{_cut(label, 17):<18}" + "".join(f"{n:>{across},}" for n in row))
+        lines.append(f"{cut(label, 17):<18}" + "".join(f"{n:>{across},}" for n in row))
     return lines

@@ -31,7 +31,7 @@ from maxmargin.cli._estimator import (
     make_estimator,
 )
 from maxmargin.cli._model import Model
-from maxmargin.cli._options import Voice, counted, figure, plain
+from maxmargin.cli._options import LABEL_LETTERS, Voice, counted, cut, figure, plain
 from maxmargin.data.formats import format_of
 from maxmargin.data.forms import numbers_of
 from maxmargin.data.layout import TARGETS
@@ -101,9 +101,17 @@ class Work:
 
 def prepare(source: str, options: dict[str, Any], parameters: dict[str, Any], voice: Voice) -> Work:
     """Everything before the fit, so that what is wrong with the input shows before time is spent."""
+    from maxmargin.cli._progress import showing_step
+
     kernel = parameters["kernel"] or "rbf"
     check_kernel(kernel)
     data = read_for_training(source, options, voice)
+    with showing_step("dividing the rows", data.n):
+        return _divided(data, kernel, options, parameters, voice)
+
+
+def _divided(data: Rows, kernel: str, options: dict[str, Any], parameters: dict[str, Any], voice: Voice) -> Work:
+    """Rows to train and to test on, and the estimator for them."""
     task, reason = task_of(options["task"], data.y, data.source)
     y = target_of(task, data.y, data.source)
     check_labels_differ(task, y, data.source)
@@ -117,7 +125,8 @@ def prepare(source: str, options: dict[str, Any], parameters: dict[str, Any], vo
     estimator = make_estimator(task, parameters, None if y is None or task != "classify" else np.unique(y))
     lines = [*describe(data, task, y), *why(options["task"], task, reason, data.y)]
     if options["target"] is None and data.target is not None and data.target.lower() not in TARGETS:
-        lines.append(f"target {data.target!r}, because it is the last column (--target to name another)")
+        differing = "" if data.table is None or data.target == data.table.columns[-1] else " whose values differ"
+        lines.append(f"target {data.target!r}, because it is the last column{differing} (--target to name another)")
     X, X_test, y_test, split = data.X, None, None, "all rows to train, and no test"
     if options["test"] is not None:
         X_test, y_test, about = read_test(data, task, y, options, voice)
@@ -198,17 +207,18 @@ def fit(work: Work, voice: Voice) -> Model:
     """Fit what is done to the columns, then the estimator, with a bar."""
     from sklearn.pipeline import Pipeline
 
-    from maxmargin.cli._progress import showing_progress
+    from maxmargin.cli._progress import showing_progress, showing_step
 
     Z, steps = work.X, []
-    for name, step in (("columns", work.encoder), ("scale", work.scaler)):
-        if step is not None:
-            Z = step.fit_transform(Z)
-            steps.append((name, step))
-    if work.encoder is not None and work.X_test is not None:
-        work.encoder.transform(work.X_test)  # what cannot be tested shows before the fit
-        if work.test_file:
-            note_unknown(work.encoder, work.X_test, voice)
+    with showing_step("turning the columns into numbers", Z.shape[0]):
+        for name, step in (("columns", work.encoder), ("scale", work.scaler)):
+            if step is not None:
+                Z = step.fit_transform(Z)
+                steps.append((name, step))
+        if work.encoder is not None and work.X_test is not None:
+            work.encoder.transform(work.X_test)  # what cannot be tested shows before the fit
+            if work.test_file:
+                note_unknown(work.encoder, work.X_test, voice)
     n_classes = 2 if work.y is None or work.task != "classify" else len(np.unique(work.y))
     estimator = work.estimator
     with showing_progress(estimator.tol, count_problems(estimator, n_classes), work.max_seconds):
@@ -258,11 +268,11 @@ def _drawn(task: str, y: Array | None, n_test: int, n: int, seed: int, voice: Vo
         labels, counts = np.unique(y, return_counts=True)
         if counts.min() >= 2 and len(labels) <= min(n_test, n - n_test):
             by_class = y
+        elif counts.min() < 2:
+            rare = cut(labels[np.argmin(counts)], LABEL_LETTERS)
+            voice.note(f"Note: the test is not stratified: of label {rare} there is 1 row.")
         else:
-            rare = labels[np.argmin(counts)]
-            voice.note(
-                f"Note: the test is not stratified: of label {rare} there is {counted(int(counts.min()), 'row')}."
-            )
+            voice.note(f"Note: the test is not stratified: {len(labels):,} classes are too many for {n_test:,} rows.")
     train, test = train_test_split(np.arange(n), test_size=n_test, random_state=seed, stratify=by_class)
     how = "at random" + (", of every class the same share" if by_class is not None else "")
     return np.sort(train), np.sort(test), f"{how}; --seed {seed}"
@@ -294,7 +304,10 @@ def _spread(task: str, y: Array) -> str:
         return f"numbers from {figure(y.min(), 6)} to {figure(y.max(), 6)}"
     labels, counts = np.unique(y, return_counts=True)
     most = np.argsort(-counts, kind="stable")[:CLASSES_SHOWN]
-    shown = [f"{labels[k]} {counts[k]:,}" for k in (np.sort(most) if len(labels) <= CLASSES_SHOWN else most)]
+    shown = [
+        f"{cut(labels[k], LABEL_LETTERS)} {counts[k]:,}"
+        for k in (np.sort(most) if len(labels) <= CLASSES_SHOWN else most)
+    ]
     return f"{counted(len(labels), 'class')} ({', '.join(shown)}{', ...' if len(labels) > CLASSES_SHOWN else ''})"
 
 

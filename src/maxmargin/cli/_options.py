@@ -9,7 +9,8 @@ import re
 import sys
 import textwrap
 import warnings
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ import click
 from maxmargin.cli import UserError, in_options
 
 TEXT_COLUMNS = 80  # of a terminal
+NAME_LETTERS = 24  # of a column's name
+LABEL_LETTERS = 40  # of a label within a sentence
 MARKED_NUMBERS = 1e4, 1e12  # between which thousands are marked
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
@@ -249,6 +252,23 @@ def figure(value: float, digits: int = 5) -> str:
     """A number for reading: significant digits, thousands marked, an exponent only where it is very large or small."""
     rounded = float(f"{value:.{digits}g}")
     return f"{rounded:,.0f}" if MARKED_NUMBERS[0] <= abs(rounded) < MARKED_NUMBERS[1] else f"{value:.{digits}g}"
+
+
+def cut(text: Any, letters: int) -> str:
+    """A name or label of at most so many letters."""
+    whole = str(text)
+    return whole if len(whole) <= letters else whole[: letters - 3] + "..."
+
+
+def short_names(names: Iterable[str]) -> dict[str, str]:
+    """Each name with at most NAME_LETTERS letters: its beginning, or both ends where several begin alike."""
+    short = {name: cut(name, NAME_LETTERS) for name in names}
+    counts = Counter(short.values())
+    head = NAME_LETTERS // 3
+    return {
+        name: text if counts[text] == 1 else f"{name[:head]}...{name[head + 3 - NAME_LETTERS :]}"
+        for name, text in short.items()
+    }
 
 
 def plain(value: Any) -> Any:

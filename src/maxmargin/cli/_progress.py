@@ -1,4 +1,5 @@
-"""Progress on a terminal: of reading, the bytes; of a fit, the violation that is left, support vectors, time.
+"""Progress on a terminal: of reading, the bytes; of a fit, the violation that is left, support vectors, time; of other
+steps with many rows, that they go on.
 
 Solvers bring the violation down by about the same factor in the same time, so that of the way from the first violation
 v0 to the tolerance the share
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 SHARE_MIN_FOR_ESTIMATE = 0.1  # of the way: before, an estimate of the time left is off by a factor of ten or more
 BAR_LETTERS = 27  # of the name, the bar and the time, before the state of a fit
 READING_SHOWN_MIN_BYTES = 50_000_000  # smaller files are read before a bar would help
+STEP_SHOWN_MIN_ROWS = 200_000  # with fewer, the steps before and after a fit take a second or two
 
 
 class Way:
@@ -86,6 +88,22 @@ def showing_reading() -> Iterator[None]:
             yield
         finally:
             reading.reset(token)
+
+
+@contextmanager
+def showing_step(text: str, n_rows: int) -> Iterator[None]:
+    """What goes on with many rows inside, on standard error, if that is a terminal; it leaves nothing behind."""
+    if n_rows < STEP_SHOWN_MIN_ROWS or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), TimeElapsedColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        bar.add_task(text, total=None)
+        yield
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from dataclasses import asdict
 from typing import Any
 
@@ -14,7 +15,7 @@ from maxmargin.cli._data import take
 from maxmargin.cli._findings import ClassFindings, Findings, NumberFindings, decimals, findings_of, is_imbalanced
 from maxmargin.cli._fit import Work, report_as_dict, was_interrupted
 from maxmargin.cli._model import Model
-from maxmargin.cli._options import Voice, counted, figure, in_bytes
+from maxmargin.cli._options import LABEL_LETTERS, NAME_LETTERS, Voice, counted, cut, figure, in_bytes, short_names
 from maxmargin.data.survey import ColumnPlan
 from maxmargin.data.table import Table
 from maxmargin.runtime.validation import Array
@@ -28,7 +29,6 @@ PLURALS = {
     "text": "{:,} texts",
     "left out": "{:,} left out",
 }
-NAME_LETTERS = 24  # of a column's name
 LINEAR_MAX_CELLS = 20_000_000  # of the training rows: fitting a linear model to more takes longer than a second
 TRAIN_SCORE_MAX_ROWS = 5_000  # on which the training score is computed
 STOPPED_TEST_MAX_ROWS = 1_000  # of the test that are predicted after Ctrl-C, in about a second
@@ -101,7 +101,10 @@ def _tested(
     """The test, and what stands beside it."""
     if judged_by is None and getattr(model.svm, "class_weight", None) is not None:
         judged_by = "balanced accuracy"
-    found = findings_of(model, work.X_test, work.y_test, work.y, "of the training rows", judged_by)
+    from maxmargin.cli._progress import showing_step
+
+    with showing_step("predicting the rows of the test", work.X_test.shape[0]):
+        found = findings_of(model, work.X_test, work.y_test, work.y, "of the training rows", judged_by)
     voice.say(f"\nOn the {counted(work.X_test.shape[0], 'row')} of the test:\n\n{found.text()}")
     if not isinstance(found, ClassFindings | NumberFindings):
         voice.say(f"\n{found.verdict}")
@@ -123,8 +126,9 @@ def _tested(
     if important:
         voice.say(f"\nColumns that matter most (loss of {name} when the column is shuffled):")
         shown = [item for item in important.items() if item[1] >= IMPORTANT_MIN_LOSS][:IMPORTANT_SHOWN]
+        names = short_names(important)
         for column, loss in shown:
-            voice.say(f"  {cut(column):<{NAME_LETTERS + 1}}{decimals(loss)}")
+            voice.say(f"  {names[column]:<{NAME_LETTERS + 1}}{decimals(loss)}")
         if not shown:
             voice.say(f"  none: shuffling a single column does not lower the {name}")
     voice.say(f"\n{found.verdict}")
@@ -143,7 +147,7 @@ def column_lines(plans: list[ColumnPlan], encoder: Any, fills: dict[str, str]) -
     if not plans:
         return []
     kinds: dict[str, int] = {}
-    notes = []
+    notes, names = [], short_names(plan.name for plan in plans)
     for plan in plans:
         kind = "left out" if plan.form is None else plan.form.split()[0]
         kinds[kind] = kinds.get(kind, 0) + 1
@@ -151,7 +155,7 @@ def column_lines(plans: list[ColumnPlan], encoder: Any, fills: dict[str, str]) -
         if plan.form is not None and plan.n_missing and plan.form != "text":
             gaps = f"; {plan.n_missing:,} missing" + (f", {fills[plan.name]}" if plan.name in fills else "")
         if plan.note != "number" or gaps:
-            notes.append(f"  {cut(plan.name):<{NAME_LETTERS + 1}} {plan.note}{gaps}")
+            notes.append(f"  {names[plan.name]:<{NAME_LETTERS + 1}} {plan.note}{gaps}")
     scaled = ", numbers standardised" if getattr(encoder, "scale", False) and kinds.get("number") else ""
     kinds["left out"] = kinds.pop("left out", 0)
     lines = [
@@ -168,14 +172,15 @@ def column_lines(plans: list[ColumnPlan], encoder: Any, fills: dict[str, str]) -
 def _fills(encoder: Any) -> dict[str, str]:
     """What becomes of a missing value, by the name of the column."""
     found, at = {}, 0
-    for name, categories, fill in zip(encoder.columns, encoder.categories_, encoder.fill_categories_, strict=True):
+    columns = zip(encoder.columns, encoder.forms, encoder.categories_, encoder.fill_categories_, strict=True)
+    for name, form, categories, fill in columns:
         if categories is not None:
             found[name] = f"filled with {fill!r}" if encoder.missing == "mode" else "a category of their own"
             continue
-        date = encoder.forms[encoder.columns.index(name)].startswith("date")
+        date = form.startswith("date")
         word = "most frequent value" if encoder.missing == "mode" else "median"
         found[name] = f"filled with the {word}" + ("" if date else f" {figure(encoder.fill_[at], 6)}")
-        at += 1 if not date else len(encoder.forms[encoder.columns.index(name)].partition(" > ")[2].split())
+        at += 1 if not date else len(form.partition(" > ")[2].split())
     return found
 
 
@@ -195,7 +200,11 @@ def linear_score(work: Work, judged_by: str | None) -> float | None:
         linear: Any = Ridge().fit(Z, work.y)
     else:
         weight = getattr(work.estimator, "class_weight", None)
-        linear = LinearSVC(class_weight=weight, max_seconds=IMPORTANCE_SECONDS).fit(Z, work.y)
+        with warnings.catch_warnings():  # of a model that nobody asked for
+            warnings.simplefilter("ignore")
+            linear = LinearSVC(class_weight=weight, max_seconds=IMPORTANCE_SECONDS).fit(Z, work.y)
+        if not linear.report_.converged:
+            return None
     other = Model("", Pipeline([("columns", work.encoder), ("svm", linear)]), False)
     return findings_of(other, work.X_test, work.y_test, work.y, "", judged_by).judged()[1]  # type: ignore[union-attr]
 
@@ -252,8 +261,11 @@ def advice(
     weighted = getattr(model.svm, "class_weight", None) is not None
     if work.task == "classify" and work.y is not None and is_imbalanced(work.y) and not weighted and not perfect:
         labels, counts = np.unique(work.y, return_counts=True)
-        rare = f"label {labels[np.argmin(counts)]} is rare ({counts.min() / len(work.y):.1%} of the rows)"
-        tips.append(f"{rare}: --class-weight balanced finds more such rows, with more false alarms.")
+        rare = cut(labels[np.argmin(counts)], LABEL_LETTERS)
+        share = f"{counts.min() / len(work.y):.1%} of the rows"
+        tips.append(
+            f"label {rare} is rare ({share}): --class-weight balanced finds more such rows, with more false alarms."
+        )
     offered = [plan.name for plan in work.plans if plan.form is None and "takes its words" in plan.note]
     if offered:
         tips.append(f"the words of {offered[0]!r} may help: --text {offered[0]!r}.")
@@ -262,8 +274,3 @@ def advice(
     if tuned and not found.better:
         tips.append("these columns hardly tell the target: more rows, other columns, or another --target may help.")
     return tips
-
-
-def cut(name: str) -> str:
-    """A name of at most NAME_LETTERS letters."""
-    return name if len(name) <= NAME_LETTERS else name[: NAME_LETTERS - 3] + "..."

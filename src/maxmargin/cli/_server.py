@@ -70,6 +70,8 @@ def create_app(model: Model, hosts: set[str] | None, max_bytes: int) -> Starlett
             except TimeoutError:
                 raise Refused(503, BUSY) from None
             try:
+                if await request.is_disconnected():  # nobody waits for the answer any more
+                    return Response(status_code=503)
                 answer = await asyncio.to_thread(answer_of, model, kind, body, wanted)
             finally:
                 gate.release()

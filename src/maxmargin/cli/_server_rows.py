@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -81,9 +82,9 @@ def _text(body: bytes) -> str:
 def _rows_of_csv(body: bytes) -> list[dict[str, Any]]:
     reader = csv.reader(io.StringIO(_text(body)), strict=True)
     head = next(reader, [])
-    twice = [name for name in head if head.count(name) > 1] if len(set(head)) < len(head) else []
-    if twice:
-        raise Refused(400, f"The first line names the column {twice[0][:60]!r} twice: leave one of them out.")
+    twice = next((name for name, n in Counter(head).items() if n > 1), None)
+    if twice is not None:
+        raise Refused(400, f"The first line names the column {twice[:60]!r} twice: leave one of them out.")
     rows = []
     for fields in reader:
         if not fields:

@@ -10,7 +10,7 @@ from collections import Counter
 import numpy as np
 
 from maxmargin.cli import UserError
-from maxmargin.cli._options import Voice, counted
+from maxmargin.cli._options import LABEL_LETTERS, Voice, counted, cut
 from maxmargin.data.forms import find_form, is_gap, number_form, numbers_of, parse_number
 from maxmargin.data.survey import na_is_a_word, survey
 from maxmargin.data.table import Table, missing_values
@@ -51,7 +51,9 @@ def targets_of(
     readable = known & ~np.isnan(values)
     if voice is not None and (readable != known).any():
         strange = list(dict.fromkeys(column[known & ~readable].tolist()))
-        shown = ", ".join(map(repr, strange[:3])) + (", ..." if len(strange) > 3 else "")
+        shown = ", ".join(repr(cut(word, LABEL_LETTERS)) for word in strange[:3]) + (
+            ", ..." if len(strange) > 3 else ""
+        )
         voice.note(
             f"Note: {counted(int((known & ~readable).sum()), 'row')} left out whose target {name!r} is no number "
             f"({shown})."
@@ -84,7 +86,7 @@ def _alike(labels: Array) -> str:
     """Labels that are the same but for upper and lower case."""
     spelled: dict[str, list[str]] = {}
     for label in np.unique(labels).tolist():
-        spelled.setdefault(label.lower(), []).append(repr(label))
+        spelled.setdefault(label.lower(), []).append(repr(cut(label, LABEL_LETTERS)))
     return ", ".join(" and ".join(words) for words in spelled.values() if len(words) > 1)
 
 

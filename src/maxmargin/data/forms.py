@@ -4,7 +4,7 @@
     number .           1,234.5   $1,234   12 %        a decimal point, thousands marked by a comma, a blank or '
     number ,           1.234,5   1.234 €  0,5         a decimal comma, thousands marked by a point, a blank or '
     number . kg        51.3 kg   72kg                 with a unit, the same in all values ("number , kg" likewise)
-    date FORMAT PARTS  2024-05-31                     by strptime's format: the day, and parts that vary within a year;
+    date FORMAT PARTS  2024-05-31   2024Q2            by strptime's format: the day, and parts that vary within a year;
                                                       20240531; several formats ("%Y-%m-%d | %d.%m.%Y") where they mix
     time               14:35     1:02:33.5            hours
     category           red, green                     words; "category NA" where NA is one of them and not a gap
@@ -24,7 +24,7 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
-from maxmargin.data.text.sniffing import is_number
+from maxmargin.data.text.sniffing import is_finite_number, is_number
 from maxmargin.runtime.validation import Array
 
 GAPS = frozenset(("", "?", "n/a", "#n/a", "<na>", "nan", "-nan", "nat", "null", "#value!", "#div/0!", "#ref!"))
@@ -32,21 +32,23 @@ GAPS = frozenset(("", "?", "n/a", "#n/a", "<na>", "nan", "-nan", "nat", "null", 
 NUMBER_GAPS = GAPS | frozenset(("na", "n.a.", "none", "nil", "-", "--", ".", "..", "*", "missing", "unknown"))
 FORM_MIN_SHARE = 0.9  # of the values that must fit a form; the others are then missing
 MIXED_MIN_DISTINCT = 20  # numbers in a column that has words, too: with fewer they are codes
+VALUE_MAX_LETTERS = 100  # of a number with marks or a unit, and of a date: the patterns take quadratic time
 FORM_SAMPLE_WORDS = 200  # by which a date's format is found, before all are read
 SYMBOLS = r"[$€£¥₹]|USD|EUR|GBP|CHF|kr"
 BLANK = " \u00a0\u202f"  # between groups of three digits: a blank, one that does not break, a narrow one
-DATE_LIKE = re.compile(r"\d{1,4}\D{1,3}(\d{1,2}|[A-Za-z]{3,9})\b.*|[A-Za-z]{3,9}[ -,.]+\d.*|\d{1,2}:\d\d.*")
+DATE_LIKE = re.compile(r"\d{1,4}\D{1,3}(\d{1,2}|[A-Za-z]{3,9})\b.*|[A-Za-z]{3,9}[ ,.-]+\d.*|\d{1,2}:\d\d.*|Q\d.*")
 TIME = re.compile(r"(\d{1,4}):([0-5]?\d)(?::([0-5]?\d(?:\.\d*)?))?")
 FACTORS = {"k": 1e3, "K": 1e3, "M": 1e6, "mn": 1e6, "Mio": 1e6, "B": 1e9, "bn": 1e9}
 UNIT = r"[^\W\d_][^\W_]{0,11}(?:/[^\W\d_]{1,6})?|°[CF]?"  # kg, months, km/h
 UNIT_MIN_DISTINCT = 3  # numbers of a column with a unit: 2WD and 4WD are names
+QUARTER = re.compile(r"(?P<year>\d{4})[ -]?Q(?P<quarter>[1-4])|Q(?P<first>[1-4])[ /-]?(?P<then>\d{4})")
 WEEKDAY = re.compile(r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*\.?,?\s+")
 FRACTION = re.compile(r"(?<=:\d\d)\.\d+$")
 ZONE = re.compile(r"\s*(Z|UTC|GMT|[+-]\d\d:?\d\d)$")
 DATES = (
     *("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d.%m.%y", "%m/%d/%Y", "%d/%m/%Y", "%m/%d/%y", "%d/%m/%y"),
-    *("%d-%m-%Y", "%m-%d-%Y", "%d-%b-%Y", "%d-%b-%y", "%d %b %Y", "%d %B %Y", "%b %d %Y", "%b %d, %Y", "%B %d, %Y"),
-    *("%B %d %Y", "%Y-%m", "%Y/%m", "%m/%Y", "%b %Y", "%b-%y", "%b-%Y", "%B %Y", "%Y %b"),
+    *("%d-%m-%Y", "%m-%d-%Y", "%d-%b-%Y", "%d-%b-%y", "%b-%d-%Y", "%d %b %Y", "%d %B %Y", "%b %d %Y", "%b %d, %Y"),
+    *("%B %d, %Y", "%B %d %Y", "%Y-%m", "%Y/%m", "%m/%Y", "%b %Y", "%b-%y", "%b-%Y", "%B %Y", "%Y %b"),
 )
 COMPACT_DATE = "%Y%m%d"  # as a number, 20240531
 COMPACT_DATES = (19000101, 20991231)  # between which whole numbers may be dates
@@ -76,6 +78,10 @@ def _grammar(decimal: str) -> re.Pattern[str]:
 GRAMMARS = {".": _grammar("."), ",": _grammar(",")}
 
 
+def _number_match(word: str, decimal: str) -> re.Match[str] | None:
+    return GRAMMARS[decimal].fullmatch(word) if len(word) <= VALUE_MAX_LETTERS else None
+
+
 def is_gap(word: str, form: str) -> bool:
     """Whether a word of a column stands for a missing value."""
     lower = word.lower()
@@ -85,15 +91,16 @@ def is_gap(word: str, form: str) -> bool:
 
 
 def parse_number(word: str, decimal: str, unit: str = "") -> float:
-    """The number that a word stands for, or NaN, also for one with another unit; (12) and 12- are -12, as accountants
-    write it, and 12k is 12,000."""
+    """The number that a word stands for, or NaN, also for one with another unit or beyond 1e308; (12) and 12- are -12,
+    as accountants write it, and 12k is 12,000."""
     bare = word[1:-1] if word.startswith("(") and word.endswith(")") else word
-    match = GRAMMARS[decimal].fullmatch(bare.strip())
+    match = _number_match(bare.strip(), decimal)
     if match is None or (match["word"] and _singular(match["word"]) != unit):
-        return float(word) if is_number(word) and decimal == "." else np.nan
+        return float(word) if is_finite_number(word) and decimal == "." else np.nan
     digits = re.sub(f"[{',' if decimal == '.' else '.'}'’{BLANK}]", "", match["number"]).replace(decimal, ".")
     signs = [match["sign"] not in ("", "+"), bool(match["minus"]), bool(match["after"]), bare is not word]
-    return float(digits) * FACTORS.get(match["factor"], 1.0) * (-1.0 if sum(signs) % 2 else 1.0)
+    value = float(digits) * FACTORS.get(match["factor"], 1.0) * (-1.0 if sum(signs) % 2 else 1.0)
+    return value if np.isfinite(value) else np.nan
 
 
 def _singular(unit: str) -> str:
@@ -114,8 +121,14 @@ def parse_time(word: str) -> float:
 
 
 def parse_date(word: str, format: str) -> datetime | None:
-    """A date without its weekday, its zone and fractions of a second, which some of a column's times may have. Of
-    several formats the first that fits counts."""
+    """A date without its weekday, its zone and fractions of a second, which some of a column's times may have; the
+    first month of a quarter. Of several formats the first that fits counts."""
+    if len(word) > VALUE_MAX_LETTERS:
+        return None
+    quarter = QUARTER.fullmatch(word)
+    if quarter:
+        month = 3 * int(quarter["quarter"] or quarter["first"]) - 2
+        word = f"{quarter['year'] or quarter['then']}-{month:02d}"
     word = WEEKDAY.sub("", word, 1)
     if ":" in word:
         word = FRACTION.sub("", ZONE.sub("", word))
@@ -136,7 +149,7 @@ def number_form(words: Iterable[str], decimal: str | None = None) -> str | None:
     for mark in (".", ","):
         matches = []
         for word in words:
-            matches.append(GRAMMARS[mark].fullmatch(word.strip("() ")))
+            matches.append(_number_match(word.strip("() "), mark))
             if matches[-1] is None and not (mark == "." and is_number(word)):
                 break
         else:

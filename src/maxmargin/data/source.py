@@ -250,6 +250,8 @@ class Source:
 
     def _refused(self, error: OSError) -> DataFileError:
         if isinstance(error, FileNotFoundError):
+            if "://" in self.name:
+                return self.error("is an address, not a file: download it first")
             return self.error("does not exist: check the name and the folder")
         if isinstance(error, PermissionError):
             return self.error("must not be read: change its permissions")

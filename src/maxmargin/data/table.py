@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,11 @@ from maxmargin.data.forms import GAPS, NUMBER_GAPS, number_form
 from maxmargin.data.layout import unique_names
 from maxmargin.data.source import Source
 from maxmargin.data.text.arrow_text import read_block
-from maxmargin.data.text.delimited import SAMPLE_MAX_RECORDS, DelimitedTable
+from maxmargin.data.text.delimited import DelimitedTable
 from maxmargin.data.text.sniffing import is_number
 from maxmargin.runtime.validation import Array
 
+BATCH_RECORDS = 500  # turned into columns at once: of more, the garbage collector takes half the time
 NOTED_MAX_NAMES = 3  # of those that several columns have
 WORD_BYTES = 60  # of a string, where it is not shared
 
@@ -64,7 +66,11 @@ class Table:
         return self.shape[0]
 
     def __getitem__(self, name: str) -> Array:
-        return self.arrays[self.columns.index(name)]
+        return self.arrays[self._places[name]]
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.columns)}
 
     def select(self, names: Sequence[str]) -> Table:
         """The columns of these names."""
@@ -211,7 +217,7 @@ def _text_parts(table: DelimitedTable, places: list[int], texts: set[int], notes
                 headers.append(number)
                 continue
             rows.append(fields_of)
-            if len(rows) == 50 * SAMPLE_MAX_RECORDS:
+            if len(rows) == BATCH_RECORDS:
                 yield _columns(rows, fields, numbers, table.first, words)
                 rows = []
         if rows:
@@ -248,8 +254,11 @@ def _columns(
 
 def _numbers(column: list[str]) -> Array | None:
     """Numbers with NaN for gaps, or None if there is another word."""
+    letters = "".join(column)
     try:
-        values = np.array(column, np.float64)
+        if "_" in letters or not letters.isascii():  # Python would read 1_000 as a number
+            raise ValueError
+        values = np.fromiter(map(float, column), np.float64, len(column))
     except ValueError:
         stripped = [word.strip() for word in column]
         if not all(map(_is_numeric, stripped)):

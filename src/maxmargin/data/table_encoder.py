@@ -369,8 +369,8 @@ class TableEncoder(TransformerMixin, Estimator):
         return [f"x{j}" for j in range(self.n_features_in_)] if known is None else [str(name) for name in known]
 
     def _name(self, j: int) -> str:
-        named = hasattr(self, "feature_names_in_") or self.columns is not None
-        return f"column {self._names()[j]!r}" if named else f"column {j}"
+        known = getattr(self, "feature_names_in_", self.columns)
+        return f"column {j}" if known is None else f"column {str(known[j])!r}"
 
     def _form(self, j: int, default: str) -> str | None:
         """The form by which a column is read; None where its values are only checked."""

@@ -146,6 +146,13 @@ class DigitsResult:
         The same images as squares.
     predictions : ndarray of shape (n_test,)
         Predicted digits of the test images.
+
+    Examples
+    --------
+    >>> from maxmargin import digits
+    >>> result = digits.run()
+    >>> result.predictions.shape, result.n_correct > 700
+    ((719,), True)
     """
 
     model: SVC

@@ -42,6 +42,14 @@ class PictureResult:
         The decision value of every digit, highest first.
     original : ndarray of shape (height, width, 3)
         The original picture, reduced in size.
+
+    Examples
+    --------
+    >>> from maxmargin import digits
+    >>> result = digits.run()
+    >>> (own,) = digits.classify_pictures(result.model, [255 - 15 * result.images_test[0]])
+    >>> own.image.shape, len(own.scores)
+    ((8, 8), 10)
     """
 
     path: str

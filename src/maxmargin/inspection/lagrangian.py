@@ -50,6 +50,14 @@ class Lagrangian(TextReport):
         Largest |C - alpha - beta|.
     complementarity : float
         Largest product of a multiplier and its constraint.
+
+    Examples
+    --------
+    >>> from maxmargin import SVC, lagrangian
+    >>> X, y = [[0.0], [1.0], [3.0]], [0, 0, 1]
+    >>> found = lagrangian(SVC(kernel="linear", C=10.0).fit(X, y), X, y)
+    >>> found.alpha.round(2), found.w.round(2)
+    (array([0. , 0.5, 0.5]), array([1.]))
     """
 
     alpha: Array

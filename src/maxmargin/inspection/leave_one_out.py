@@ -30,6 +30,15 @@ class LeaveOneOutScores:
         Accuracy, or the coefficient of determination R^2.
     n_refits : int
         Models that had to be updated: one per support vector.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import SVC, leave_one_out
+    >>> X, y = load_iris(return_X_y=True)
+    >>> scores = leave_one_out(SVC(C=10.0, warm_start=True).fit(X, y))
+    >>> scores.predictions.shape, scores.n_refits < 150
+    ((150,), True)
     """
 
     predictions: Array

@@ -277,13 +277,26 @@ class ClassMargins:
     --------
     >>> from maxmargin import SVC, class_margins
     >>> X, y = [[0.0], [2.0], [4.0]], ["low", "middle", "high"]
-    >>> class_margins(SVC(kernel="linear", C=10.0).fit(X, y), [[0.5], [3.5]], ["low", "high"]).runner_up
+    >>> found = class_margins(SVC(kernel="linear", C=10.0).fit(X, y), [[0.5], [3.5]], ["low", "high"])
+    >>> found.runner_up
     array(['middle', 'middle'], dtype='<U6')
+    >>> print(found)
+    2 points, 0 of them with a negative margin; the smallest is that of row 0: 0.5, low before middle
     """
 
     margin: Array
     runner_up: Array
     labels: Array
+
+    def __str__(self) -> str:
+        if len(self.margin) == 0:
+            return "0 points"
+        row = int(self.margin.argmin())
+        negative = np.count_nonzero(self.margin < 0)
+        return (
+            f"{len(self.margin):,} points, {negative:,} of them with a negative margin; the smallest is that of row "
+            f"{row}: {self.margin[row]:.4g}, {self.labels[row]} before {self.runner_up[row]}"
+        )
 
 
 def class_margins(estimator: Any, X: Any, y: Any) -> ClassMargins:

@@ -134,7 +134,10 @@ def unpack(path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Array]]:
 
 def check_regular(name: Any) -> None:
     """Refuse what is not a regular file: opening a pipe would wait for its writer, a device has no end."""
-    mode = os.stat(name).st_mode
+    try:
+        mode = os.stat(name).st_mode
+    except FileNotFoundError as error:
+        raise FileNotFoundError(error.errno, "No such file: check the name and the folder", name) from None
     if stat.S_ISREG(mode):
         return
     kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}

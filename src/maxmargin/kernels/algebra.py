@@ -102,7 +102,7 @@ class Combination(Kernel):
         for index in range(len(members)):
             if f"k{index}" in params:
                 members[index] = params.pop(f"k{index}")
-                self.kernels = members  # a new list: the one given by the user stays as it was
+                self.kernels = members  # a new list: the user's is not modified
         super().set_params(**params)
         return self
 
@@ -156,7 +156,7 @@ class Product(Combination):
 
 
 class Wrapper(Kernel):
-    """A kernel around another one, which decides what points are."""
+    """A kernel around another one, which determines the kind of points."""
 
     kernel: Kernel
 

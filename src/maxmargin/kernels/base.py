@@ -1,17 +1,15 @@
-"""What a kernel is: a symmetric function k(x, z), and how it meets data.
-
-A kernel goes through three stages.
+"""The base class of kernels, symmetric functions k(x, z), and their three stages.
 
     RBF(gamma="scale")        parameters only, stored as given
     kernel.resolve(X)         a new kernel: parameters validated, "scale" a number, reference data in place
     resolved.matrix(A, B)     the numbers k(a_i, b_j), unchecked and fast
 
-``kernel(A, B)`` does all three on whatever the user holds. k is positive semidefinite (a valid kernel) when
+``kernel(A, B)`` does all three on the user's data. k is positive semidefinite (a valid kernel) when
 sum_ij c_i c_j k(x_i, x_j) >= 0 for all points and all c; it is then an inner product of features, and
 
     |k(x, z)| <= sqrt(k(x, x) k(z, z)),
 
-so that the diagonal is enough to know that no value overflows.
+so that no value overflows if the diagonal does not.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ from maxmargin.runtime.validation import Array, Points, as_objects, check_number
 from maxmargin.runtime.validation import check_points as validated_points
 
 LARGEST_VALUE = 1e150  # squares of kernel values still fit a float64
-_ASYMMETRY = 1e-5  # what a function computed in float32 may differ from its transpose by, relative to its values
+_ASYMMETRY = 1e-5  # relative difference of K from its transpose, allowed for functions computed in float32
 _DIAGONAL_BLOCK = 32
 _OBJECT_ROWS = 256
 
@@ -65,7 +63,7 @@ class Kernel(Estimator, ABC):
     """
 
     __array_ufunc__ = None  # np.float64(2) * kernel is left to kernel.__rmul__
-    _limits: ClassVar[Mapping[str, Mapping[str, Any]]] = {}  # parameter -> what check_number demands of it
+    _limits: ClassVar[Mapping[str, Mapping[str, Any]]] = {}  # parameter -> arguments of check_number
 
     def __call__(self, A: Any, B: Any = None) -> Array:
         """The kernel matrix of the rows of A with the rows of B.
@@ -80,7 +78,7 @@ class Kernel(Estimator, ABC):
         Returns
         -------
         ndarray of shape (n, m), float64
-            Whatever depends on data, like ``gamma="scale"``, is taken from all rows given, those of A and B together.
+            Whatever depends on data, like ``gamma="scale"``, is computed from all rows of A and B together.
         """
         names = _column_names(A)
         A = self._points(A, "A")
@@ -250,7 +248,7 @@ class Kernel(Estimator, ABC):
         """A copy with valid parameters and the state ``matrix`` needs: the hook of ``resolve`` for subclasses."""
         for name, limits in self._limits.items():
             check_number(name, getattr(self, name), **limits)
-        kernel = object.__new__(type(self))  # copy.copy would take the detour of pickling
+        kernel = object.__new__(type(self))  # faster than copy.copy
         kernel.__dict__.update(self.__dict__)
         return kernel
 
@@ -276,6 +274,11 @@ class Kernel(Estimator, ABC):
 
         if isinstance(other, Kernel):
             return Product.of(self, other)
+        if hasattr(other, "__array__"):
+            raise TypeError(
+                f"{type(self).__name__} * {type(other).__name__}: a kernel can be multiplied by a positive number or "
+                "by a kernel. Kernel values of points X are kernel(X)."
+            )
         return Scaled(self, other) if _is_number(other) else NotImplemented
 
     def __rmul__(self, other: Any) -> Kernel:

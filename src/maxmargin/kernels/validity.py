@@ -1,10 +1,10 @@
-"""Is a matrix a kernel matrix, and if not, by how much does it fail?
+"""The validation of kernel matrices: symmetry, positive semidefiniteness, and the size of a violation.
 
 K is the Gram matrix of some points in some feature space exactly when
 
     K = K'   and   c'Kc >= 0 for all c,  that is  lambda_min(K) >= 0.
 
-In floating point both hold up to rounding, so the two failures are measured relative to the size of K,
+In floating point both hold up to rounding, so violations are measured relative to the size of K,
 
     asymmetry = max_ij |K_ij - K_ji| / max_ij |K_ij|,      violation = max(0, -lambda_min) / max_i |lambda_i|,
 

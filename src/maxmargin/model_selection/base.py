@@ -259,9 +259,12 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
         if best is None:
             c, k = next((c, k) for c in reasons for k in reasons[c])
             why = reasons[c][k].rstrip(".")
+            remedy = " The AUC ranks two classes: for more, use 'balanced_accuracy' or 'f1_macro'." * (
+                "multi_class" in why
+            )
             raise ValueError(
                 f"No cell of the grid has a score (scoring={self.scoring!r}). The first, {table.cells[c].params} on "
-                f"split {k}: {why}."
+                f"split {k}: {why}.{remedy}"
             )
         self.cv_results_ = table.cv_results()
         self.error_reasons_ = reasons

@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.base import clone
 
 from maxmargin.kernels import Kernel
-from maxmargin.runtime.validation import check_number
+from maxmargin.runtime.validation import check_choice, check_number
 from maxmargin.svm.kernel_input import kernel_of
 
 FINER_STEPS = 3  # parts into which a refinement divides the step between two values
@@ -70,7 +70,9 @@ def axis(name: str, values: Any, *, strings: Sequence[str] = (), **limits: Any) 
     if not listed:
         raise ValueError(f"{name} is empty: give at least one value to try.")
     for i, value in enumerate(listed):
-        if not (isinstance(value, str) and value in strings):
+        if isinstance(value, str) and strings:
+            check_choice(f"{name}[{i}]", value, strings, " or a number")
+        else:
             check_number(f"{name}[{i}]", value, **limits)
     return list(dict.fromkeys(listed))
 

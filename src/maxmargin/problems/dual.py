@@ -35,6 +35,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from maxmargin.problems.sum_repairs import fill, move_free, shrink
 from maxmargin.runtime.validation import Array
 
 BOUND_ROUNDING = (
@@ -70,6 +71,16 @@ class DualProblem:
         If the kind has them.
     tol_scale : float
         The part of ``tol`` that the stopping rule may use; below 1 where the gradient itself is small.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import c_svc
+    >>> problem = c_svc(np.array([1.0, 1.0, -1.0]), np.full(3, 10.0))
+    >>> problem.n_variables, problem.linear, problem.totals
+    (3, array([-1., -1.,  1.]), array([0.]))
+    >>> problem.feasible(np.array([5.0, 20.0, -9.0]))  # within the bounds, and with the sum 0
+    array([ 3.,  6., -9.])
     """
 
     kind: str
@@ -147,62 +158,32 @@ class DualProblem:
         return np.where(np.abs(a - self.upper) <= reach, self.upper, a)
 
     def feasible(self, a: Array) -> Array:
-        """A feasible point near ``a``: clipped to the bounds, with the sum of each group corrected. In a regression,
-        the smaller of the two multipliers of a row is subtracted from both: f is unchanged, and the dual objective
-        rises.
+        """A feasible point near ``a``, as :meth:`balanced`. In a regression, the smaller of the two multipliers of a
+        row is subtracted from both first: f is unchanged, and the dual objective rises."""
+        if self.kind == "eps_svr" and self.n_variables == 2 * self.n_rows:  # not of multipliers beta alone
+            a = np.clip(a, self.lower, self.upper)
+            above, below = a[: self.n_rows], a[self.n_rows :]
+            shared = np.minimum(above, -below)
+            a = np.concatenate((above - shared, below + shared))
+        return self.balanced(a)
+
+    def balanced(self, a: Array) -> Array:
+        """``a`` clipped to the bounds, with the sum of each group corrected.
 
         Free variables are changed first, so that those at a bound stay there; then the side that is too large shrinks
         toward zero; then variables are moved to their bounds in order. A point that is feasible up to rounding is
         kept."""
         a = np.clip(a, self.lower, self.upper)
-        if self.kind == "eps_svr" and self.n_variables == 2 * self.n_rows:  # not of multipliers beta alone
-            above, below = a[: self.n_rows], a[self.n_rows :]
-            shared = np.minimum(above, -below)
-            a = np.concatenate((above - shared, below + shared))
         for g, total in enumerate(self.totals):
             members = np.flatnonzero(self.group == g)
             part, lower, upper = a[members], self.lower[members], self.upper[members]
             exact = 1e-14 * len(part) * max(abs(float(total)), float(np.abs(part).sum()))
-            for repair in (_move_free, _shrink, _fill):
+            for repair in (move_free, shrink, fill):
                 excess = float(part.sum() - total)
                 if abs(excess) > exact:
                     part = repair(part, lower, upper, excess)
             a[members] = part
         return a
-
-
-def _move_free(part: Array, lower: Array, upper: Array, excess: float) -> Array:
-    """Subtract the excess from the free variables, in proportion to their distances from the bound (or from zero, if
-    that is nearer), and at most these distances."""
-    down = excess > 0
-    far = (
-        np.where(part > 0, np.maximum(lower, 0.0), lower) if down else np.where(part < 0, np.minimum(upper, 0.0), upper)
-    )
-    slack = np.where((part > lower) & (part < upper), np.abs(part - far), 0.0)
-    slack[~np.isfinite(slack)] = 0.0
-    total = slack.sum()
-    if total <= abs(excess):
-        return part
-    return np.clip(part - excess * slack / total, lower, upper)
-
-
-def _shrink(part: Array, lower: Array, upper: Array, excess: float) -> Array:
-    """Shrink the side that is too large toward zero."""
-    same = part * np.sign(excess) > 0
-    weight = np.abs(part[same]).sum()
-    if weight == 0:
-        return part
-    part = part.copy()
-    part[same] *= max(0.0, 1.0 - abs(excess) / weight)
-    return np.clip(part, lower, upper)
-
-
-def _fill(part: Array, lower: Array, upper: Array, excess: float) -> Array:
-    """Move variables to their bounds, one after the other, until the sum is right."""
-    sign = -np.sign(excess)
-    slack = np.abs((upper if sign > 0 else lower) - part)
-    before = np.concatenate(([0.0], np.cumsum(slack)[:-1]))
-    return np.clip(part + sign * np.clip(abs(excess) - before, 0.0, slack), lower, upper)
 
 
 def _program(
@@ -234,7 +215,17 @@ def _program(
 
 
 def c_svc(y: Array, bound: Array, *, fit_intercept: bool = True) -> DualProblem:
-    """Soft-margin classification, max sum alpha_i - 1/2 alpha' Q alpha; ``bound`` is C of each row, inf allowed."""
+    """Soft-margin classification, max sum alpha_i - 1/2 alpha' Q alpha; ``y`` is -1 or +1 and ``bound`` the C of each
+    row, inf allowed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import c_svc
+    >>> problem = c_svc(np.array([1.0, -1.0]), np.array([5.0, 2.0]))
+    >>> problem.lower, problem.upper
+    (array([ 0., -2.]), array([5., 0.]))
+    """
     y = np.asarray(y, np.float64)
     box = np.where(y > 0, 0.0, -bound), np.where(y > 0, bound, 0.0)
     ties = (0, [0.0]) if fit_intercept else (-1, [])
@@ -242,7 +233,15 @@ def c_svc(y: Array, bound: Array, *, fit_intercept: bool = True) -> DualProblem:
 
 
 def eps_svr(y: Array, bound: Array, epsilon: float, *, fit_intercept: bool = True) -> DualProblem:
-    """Epsilon-insensitive regression: a row has two variables, alpha_i in [0, c_i] and -alpha*_i in [-c_i, 0]."""
+    """Epsilon-insensitive regression: a row has two variables, alpha_i in [0, c_i] and -alpha*_i in [-c_i, 0].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import eps_svr
+    >>> eps_svr(np.array([2.0, 3.0]), np.ones(2), 0.5).linear
+    array([-1.5, -2.5, -2.5, -3.5])
+    """
     y, ties = np.asarray(y, np.float64), (0, [0.0]) if fit_intercept else (-1, [])
     p = np.concatenate((epsilon - y, -epsilon - y))
     return _program("eps_svr", y, bound, p, *_two_sided(bound), *ties, epsilon=epsilon, fit_intercept=fit_intercept)
@@ -255,20 +254,37 @@ def _two_sided(bound: Array) -> tuple[Array, Array]:
 
 
 def quantile(y: Array, bound: Array, q: float, *, fit_intercept: bool = True) -> DualProblem:
-    """Quantile regression, the pinball loss: -(1 - q) c_i <= a_i <= q c_i (Takeuchi et al. 2006)."""
+    """Quantile regression, the pinball loss: -(1 - q) c_i <= a_i <= q c_i (Takeuchi et al. 2006).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import quantile
+    >>> problem = quantile(np.array([2.0, 3.0]), np.full(2, 10.0), 0.75)
+    >>> problem.lower, problem.upper
+    (array([-2.5, -2.5]), array([7.5, 7.5]))
+    """
     y, ties = np.asarray(y, np.float64), (0, [0.0]) if fit_intercept else (-1, [])
     return _program("quantile", y, bound, -y, (q - 1.0) * bound, q * bound, *ties, fit_intercept=fit_intercept)
 
 
 def one_class(weight: Array, nu: float) -> DualProblem:
-    """The support of a distribution: 0 <= alpha_i <= w_i, sum alpha_i = nu sum w_i."""
+    """The support of a distribution: 0 <= alpha_i <= w_i, sum alpha_i = nu sum w_i.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import one_class
+    >>> one_class(np.ones(10), 0.2).totals
+    array([2.])
+    """
     zeros, total = np.zeros(len(weight)), nu * weight.sum()
     ones = np.ones(len(weight))
     return _program("one_class", ones, weight, zeros, zeros, weight, 0, [total], nu=nu, tol_scale=min(1.0, total))
 
 
 def svdd(squared_norms: Array, weight: Array, nu: float) -> DualProblem:
-    """The smallest ball around points of squared lengths k(x_i, x_i) = |phi_i|^2 (Tax & Duin 2004),
+    """The smallest ball around most points (Tax & Duin 2004), whose squared lengths are k(x_i, x_i) = |phi_i|^2.
 
         minimise  nu W R^2 + sum_i w_i max(0, |phi_i - c|^2 - R^2),        W = sum_i w_i
 
@@ -276,19 +292,43 @@ def svdd(squared_norms: Array, weight: Array, nu: float) -> DualProblem:
 
         1/2 |w|^2 - T rho + sum_i w_i max(0, rho - (f_i - T |phi_i|^2 / 2)),        rho = T (|c|^2 - R^2) / 2,
 
-    which is :func:`one_class` with a linear term. For points of one length both have the same alpha."""
+    which is :func:`one_class` with a linear term. For points of one length both have the same alpha.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import svdd
+    >>> svdd(np.array([1.0, 4.0]), np.ones(2), 0.5).linear
+    array([-0.5, -2. ])
+    """
     problem = one_class(weight, nu)
     return replace(problem, linear=-0.5 * float(problem.totals[0]) * np.asarray(squared_norms, np.float64))
 
 
 def largest_nu(y: Array, weight: Array) -> float:
-    """The largest feasible nu of :func:`nu_svc`: each class must be able to carry half of the total."""
+    """The largest feasible nu of :func:`nu_svc`: each class must be able to carry half of the total.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import largest_nu
+    >>> largest_nu(np.array([1.0, -1.0, -1.0, -1.0]), np.ones(4))
+    0.5
+    """
     sides = np.array([weight[y > 0].sum(), weight[y < 0].sum()])
     return float(2 * sides.min() / sides.sum())
 
 
 def nu_svc(y: Array, weight: Array, nu: float, *, fit_intercept: bool = True) -> DualProblem:
-    """nu-classification: sum of alpha is nu W, half of it in each class (with an intercept)."""
+    """nu-classification: sum of alpha is nu W, half of it in each class (with an intercept).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import nu_svc
+    >>> nu_svc(np.array([1.0, -1.0, 1.0, -1.0]), np.ones(4), 0.5).totals
+    array([ 1., -1.])
+    """
     y, zeros, total = np.asarray(y, np.float64), np.zeros(len(y)), nu * weight.sum()
     shared = {"nu": nu, "tol_scale": min(1.0, total), "fit_intercept": fit_intercept}
     if fit_intercept:  # variables y_i alpha_i, so that each class is a group with a fixed sum
@@ -298,7 +338,15 @@ def nu_svc(y: Array, weight: Array, nu: float, *, fit_intercept: bool = True) ->
 
 
 def nu_svr(y: Array, bound: Array, nu: float, *, fit_intercept: bool = True) -> DualProblem:
-    """nu-regression: sum of alpha + alpha* is nu sum c_i, half of it on each side (with an intercept)."""
+    """nu-regression: sum of alpha + alpha* is nu sum c_i, half of it on each side (with an intercept).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import nu_svr
+    >>> nu_svr(np.array([1.0, 2.0]), np.full(2, 10.0), 0.5).totals
+    array([ 5., -5.])
+    """
     y, n, total = np.asarray(y, np.float64), len(y), nu * bound.sum()
     if fit_intercept:
         ties = np.repeat([0, 1], n), [total / 2, -total / 2]
@@ -311,7 +359,7 @@ def nu_svr(y: Array, bound: Array, nu: float, *, fit_intercept: bool = True) -> 
 
 @dataclass(frozen=True)
 class JointProblem:
-    """The joint multiclass problem of Crammer & Singer (2001), without intercepts:
+    """The joint multiclass problem of Crammer & Singer (2001), without intercepts.
 
         primal  1/2 sum_k |w_k|^2 + sum_i c_i max(0, max_{k != y_i} 1 + w_k'x_i - w_{y_i}'x_i)
         dual    minimise 1/2 sum_k A_k' K A_k + sum_i sum_{k != y_i} A_ik
@@ -324,6 +372,14 @@ class JointProblem:
     bound : array
         c_i of each row; inf for the hard margin.
     n_classes : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import JointProblem
+    >>> JointProblem(label=np.array([0, 2]), bound=np.full(2, 10.0), n_classes=3).upper()
+    array([[10.,  0.,  0.],
+           [ 0.,  0., 10.]])
     """
 
     label: Array

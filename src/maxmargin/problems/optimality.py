@@ -50,6 +50,16 @@ class Certificate:
         Largest product of a multiplier and the slack of its constraint.
     norm : float
         |w|, the norm of the fitted function in feature space.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import c_svc, optimality
+    >>> problem = c_svc(np.array([1.0, -1.0]), np.full(2, 10.0))
+    >>> a, f = np.array([0.5, -0.5]), np.array([1.0, -1.0])  # the optimum of two points, 1 and -1, and K @ a
+    >>> found = optimality.best_certificate(problem, a, f)
+    >>> found.primal, found.dual, found.violation
+    (0.5, 0.5, 0.0)
     """
 
     primal: float
@@ -78,7 +88,15 @@ _values_of = attrgetter(*FIELDS)
 
 @dataclass(frozen=True)
 class Certificates(Sequence[Certificate]):
-    """The certificates of several problems as columns, one entry per problem."""
+    """The certificates of several problems as columns, one entry per problem.
+
+    Examples
+    --------
+    >>> from maxmargin.problems.optimality import Certificate, Certificates
+    >>> both = Certificates.of([Certificate(3.0, 2.5, 0.1, 0, 0, 0, 0, 1), Certificate(2.0, 2.0, 0.0, 0, 0, 0, 0, 1)])
+    >>> len(both), both.violation, both[0].gap
+    (2, array([0.1, 0. ]), 0.5)
+    """
 
     primal: Array
     dual: Array
@@ -118,21 +136,55 @@ def _scanned(problem: DualProblem, a: Array, gradient: Array) -> Array:
 def sides(problem: DualProblem, a: Array, gradient: Array) -> tuple[Array, Array]:
     """Per group: the smallest gradient among variables that may rise, the largest among those that may fall.
 
-    Variables without an equality form one more group at the end, whose offset is known to be zero."""
+    Variables without an equality form one more group at the end, whose offset is known to be zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import c_svc, optimality
+    >>> problem = c_svc(np.array([1.0, -1.0]), np.full(2, 10.0))
+    >>> a, f = np.array([0.5, -0.5]), np.array([1.0, -1.0])  # the optimum of two points, 1 and -1, and K @ a
+    >>> rise, fall = optimality.sides(problem, a, problem.gradient(f, a))
+    >>> rise[0], fall[0]
+    (np.float64(0.0), np.float64(0.0))
+    """
     rise, fall, *_ = _scanned(problem, a, gradient)
     return rise, fall
 
 
 def violation(problem: DualProblem, a: Array, gradient: Array) -> float:
-    """m(a) - M(a), the largest over the groups; 0 when no pair of variables violates."""
+    """m(a) - M(a), the largest over the groups; 0 when no pair of variables violates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import c_svc, optimality
+    >>> problem = c_svc(np.array([1.0, -1.0]), np.full(2, 10.0))
+    >>> a, f = np.array([0.5, -0.5]), np.array([1.0, -1.0])  # the optimum of two points, 1 and -1, and K @ a
+    >>> optimality.violation(problem, a, problem.gradient(f, a))
+    0.0
+    >>> optimality.violation(problem, 0 * a, problem.gradient(0 * f, 0 * a))
+    2.0
+    """
     rise, fall = sides(problem, a, gradient)
     return float(max(0.0, np.max(fall - rise)))
 
 
 def offsets(problem: DualProblem, a: Array, gradient: Array) -> Array:
-    """The multiplier of each group's equality: the mean gradient of its free variables. Without free
-    variables any value between the two sides is a multiplier, and the middle is taken. One-class takes the smallest
-    value of a point that is not at its bound."""
+    """The multiplier of each group's equality: the mean gradient of its free variables.
+
+    Without free variables any value between the two sides is a multiplier, and the middle is taken. One-class takes the
+    smallest value of a point that is not at its bound.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import c_svc, optimality
+    >>> problem = c_svc(np.array([1.0, -1.0]), np.full(2, 10.0))
+    >>> a, f = np.array([0.5, -0.5]), np.array([1.0, -1.0])  # the optimum of two points, 1 and -1, and K @ a
+    >>> optimality.offsets(problem, a, problem.gradient(f, a))  # minus the intercept
+    array([0.])
+    """
     rise, fall, free_sum, n_free, _ = _scanned(problem, a, gradient)
     out = np.zeros(len(problem.totals))
     if problem.kind == "one_class":
@@ -153,9 +205,22 @@ def offsets(problem: DualProblem, a: Array, gradient: Array) -> Array:
 def audited(
     problem: DualProblem, a: Array, f: Array, gram: Gram, *, finished: bool = True, stopped: bool = False
 ) -> Array:
-    """K @ coefficients in float64 for the rows that matter, given the solver's values ``f``. If the solver did not
-    finish, the violation is large, and it is enough that the error on a sample is small compared with it; if it was
-    ``stopped`` from outside, compared with the violation and 1, the margin."""
+    """K @ coefficients in float64 for the rows that matter, given the solver's values ``f``.
+
+    If the solver did not finish, the violation is large, and it is enough that the error on a sample is small compared
+    with it; if it was ``stopped`` from outside, compared with the violation and 1, the margin.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.kernels import Linear
+    >>> from maxmargin.kernels.gram.operator import KernelGram
+    >>> from maxmargin.problems import c_svc, optimality
+    >>> problem = c_svc(np.array([1.0, -1.0]), np.full(2, 10.0))
+    >>> gram = KernelGram(Linear(), np.array([[1.0], [-1.0]]))
+    >>> optimality.audited(problem, np.array([0.5, -0.5]), np.zeros(2), gram)
+    array([ 1., -1.])
+    """
     coef = problem.coefficients(a)
     used = np.flatnonzero(coef)
     n = problem.n_rows
@@ -218,6 +283,15 @@ def certify(problem: DualProblem, a: Array, f: Array, offset: Array) -> Certific
     direction, scaled until the closest such point has a margin of one (infinite if one is on the wrong side). For
     regression it is infinite unless such points are inside the tube; ``primal_infeasibility`` is the largest distance
     outside.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import c_svc, optimality
+    >>> problem = c_svc(np.array([1.0, -1.0]), np.full(2, 10.0))
+    >>> a, f = np.array([0.5, -0.5]), np.array([1.0, -1.0])  # the optimum of two points, 1 and -1, and K @ a
+    >>> optimality.certify(problem, a, f, np.array([0.0])).gap
+    0.0
     """
     gradient = problem.gradient(f, a)
     own = float(np.dot(problem.coefficients(a), f))
@@ -255,23 +329,61 @@ def certify(problem: DualProblem, a: Array, f: Array, offset: Array) -> Certific
 
 
 def best_certificate(problem: DualProblem, a: Array, f: Array) -> Certificate:
-    """The certificate with the best multipliers."""
+    """The certificate with the best multipliers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import c_svc, optimality
+    >>> problem = c_svc(np.array([1.0, -1.0]), np.full(2, 10.0))
+    >>> a, f = np.array([0.5, -0.5]), np.array([1.0, -1.0])  # the optimum of two points, 1 and -1, and K @ a
+    >>> optimality.best_certificate(problem, 0.5 * a, 0.5 * f).gap
+    9.75
+    """
     return certify(problem, a, f, offsets(problem, a, problem.gradient(f, a)))
 
 
 def joint_gradient(problem: JointProblem, F: Array) -> Array:
-    """Gradient of the joint dual from F = K @ A."""
+    """Gradient of the joint dual from F = K @ A.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import JointProblem, optimality
+    >>> problem, A = JointProblem(np.array([0, 1]), np.full(2, 10.0), 2), np.zeros((2, 2))
+    >>> optimality.joint_gradient(problem, A)
+    array([[0., 1.],
+           [1., 0.]])
+    """
     return F + problem.losses()
 
 
 def joint_violations(problem: JointProblem, A: Array, gradient: Array) -> Array:
-    """Per row: the largest gradient minus the smallest among classes whose variable may still rise."""
+    """Per row: the largest gradient minus the smallest among classes whose variable may still rise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import JointProblem, optimality
+    >>> problem, A = JointProblem(np.array([0, 1]), np.full(2, 10.0), 2), np.zeros((2, 2))
+    >>> optimality.joint_violations(problem, A, optimality.joint_gradient(problem, A))
+    array([1., 1.])
+    """
     may_rise = np.where(problem.upper() > A, gradient, np.inf)
     return np.maximum(0.0, gradient.max(axis=1) - may_rise.min(axis=1))
 
 
 def certify_joint(problem: JointProblem, A: Array, F: Array) -> Certificate:
-    """The certificate of the joint multiclass problem, from its variables A and F = K @ A."""
+    """The certificate of the joint multiclass problem, from its variables A and F = K @ A.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import JointProblem, optimality
+    >>> problem, A = JointProblem(np.array([0, 1]), np.full(2, 10.0), 2), np.zeros((2, 2))
+    >>> optimality.certify_joint(problem, A, A).primal
+    20.0
+    """
     rows = np.arange(problem.n_rows)
     norm2 = max(0.0, float(np.sum(A * F)))
     gradient = joint_gradient(problem, F)

@@ -8,6 +8,7 @@ working.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from typing import Any, TypeAlias
@@ -21,6 +22,10 @@ Array: TypeAlias = npt.NDArray[Any]
 ENCODE = "Encode it with TableEncoder, or drop the column."
 NUMBER_DATES = "Convert them to numbers, such as days since a fixed date, or drop the column."
 SPREAD = "Give each of its numbers a column of its own."
+CONVERT = "Convert it to numbers, for instance with TableEncoder(forms=...), or drop the column."
+MARK = "If that marks missing values, replace them by NaN and impute them, for instance by the column's median."
+MISSING_MARKS = {"", "?", "-", ".", "na", "n/a", "n.a.", "none", "null", "unknown", "missing"}
+WRITTEN_NUMBER = re.compile(r"\W*\d[\d.,' \xa0]*\W*")  # 1,5 or $1,200 or 12 %
 IMPUTE = "Drop such rows or columns, or impute the missing values (for instance by the column's median)."
 
 
@@ -71,6 +76,13 @@ def without_dates(y: Any) -> Any:
 
 def _not_numbers(name: str, what: str, column: Any, first: Any) -> str:
     remedy = {"dates": NUMBER_DATES, "lists": SPREAD}.get(what, ENCODE)
+    if what.startswith("objects"):
+        return f"{name} contains {what} in column {_shown_name(column)}. Give numbers, or drop the column."
+    if what == "text" and isinstance(first, str):
+        if first.strip().lower() in MISSING_MARKS:
+            remedy = MARK
+        elif WRITTEN_NUMBER.fullmatch(first):
+            remedy = CONVERT
     return f"{name} contains {what} in column {_shown_name(column)} (first value {_short(first)}). {remedy}"
 
 
@@ -87,6 +99,10 @@ def _about_points(text: str, X: Any, name: str) -> str | None:
         return f"{name} is of type {type(X).__name__}: give an array of shape (n_samples, n_features); {remedy}."
     if getattr(X, "ndim", 2) > 2:
         return f"{text} {name} has {X.ndim} dimensions: give one row per sample, X.reshape(len(X), -1)."
+    if "unique column names" in text:
+        names = list(X.columns)
+        twice = next(each for place, each in enumerate(names) if each in names[:place])
+        return f"{name} has two columns with the name {_shown_name(twice)}: give every column a name of its own."
     if "same order" in text:
         return f"{text.rstrip()} Reorder the columns: X[list(model.feature_names_in_)]."
     if sp.issparse(X):
@@ -142,7 +158,7 @@ def _columns(X: Any) -> Iterator[tuple[Any, str, Array]]:
             yield name, str(column.dtype).lower(), column.to_numpy()
         return
     try:
-        values = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
+        values = np.asarray(X) if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)  # without a mask
     except ValueError:  # rows of different lengths
         return
     if values.ndim == 2:
@@ -164,6 +180,8 @@ def _not_a_number(kind: str, values: Array) -> tuple[str, Any] | None:
             return "text", value
         if isinstance(value, (list, tuple, np.ndarray)):
             return "lists", value
+        if not hasattr(value, "__float__") and not isinstance(value, (str, bytes, complex)):
+            return f"objects of type {type(value).__name__}", value
     return None
 
 

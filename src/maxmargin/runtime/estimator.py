@@ -18,12 +18,17 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-# Names of the same parameters in other libraries: LIBSVM, e1071, ThunderSVM, linear models, textbooks.
+# Names of the same parameters in other libraries: LIBSVM, e1071, ThunderSVM, linear models, textbooks. Where an
+# estimator has several of them, the first is meant.
 SYNONYMS = {
+    "C": "nu alpha",
     "alpha": "C",
     "c": "C",
+    "contamination": "nu",
     "cost": "C",
-    "lambda_": "C",
+    "epochs": "max_iter",
+    "lambda": "C alpha",
+    "lambda_": "C alpha",
     "lamda": "C",
     "probability": "calibration",
     "regularization": "C",
@@ -40,6 +45,8 @@ SYNONYMS = {
 # Hints for parameters that an estimator does not have.
 ELSEWHERE = {
     "kernel": "SVC, SVR and OneClassSVM have one",
+    "loss": "LinearSVC and LinearSVR have one",
+    "penalty": "LinearSVC has one",
     "gamma": "SVC, SVR and OneClassSVM have one",
     "nu": "NuSVC, NuSVR and OneClassSVM have one",
     "epsilon": "SVR and LinearSVR have one",
@@ -50,11 +57,19 @@ ELSEWHERE = {
     "param_grid": "give each list by its own name, such as Cs=[1, 10]",
 }
 
+SUPPORT_VECTORS = "kernel models have support vectors, SVC(kernel='linear') among them; linear models store coef_ only"
+
 # What to use instead of an attribute that an estimator does not have.
 INSTEAD = {
     "feature_importances_": "use maxmargin.shapley_values, or coef_ of a linear model",
     "predict_proba": "classifiers have it, with calibration='sigmoid'; QuantileSVR predicts quantiles",
     "decision_function": "predict returns the values themselves",
+    "dual_coef_": SUPPORT_VECTORS,
+    "partial_fit": "LinearSVC and StreamingKernelSVC have it; an SVC fitted with warm_start=True has learn(X, y)",
+    "score": "without labels there is nothing to compare with; decision_function ranks points",
+    "support_": SUPPORT_VECTORS,
+    "support_vectors_": SUPPORT_VECTORS,
+    "transform": "Nystroem, RandomFeatures and KernelPCA transform points",
 }
 
 Class = TypeVar("Class", bound=type)
@@ -201,6 +216,5 @@ def _suggested(key: str, names: Iterable[str]) -> str:
     """A sentence with the parameter that was probably meant; empty if none is near."""
     names = list(names)
     near = difflib.get_close_matches(key, names, n=1) or difflib.get_close_matches(key.lower(), names, n=1)
-    if SYNONYMS.get(key) in names:
-        near = [SYNONYMS[key]]
+    near = [name for name in SYNONYMS.get(key, "").split() if name in names] or near
     return f" Did you mean {near[0]!r}?" if near else ""

@@ -43,6 +43,15 @@ class FitInterrupted(KeyboardInterrupt):
     ----------
     estimator : estimator or None
         The estimator with that model; its ``report_`` has the status and the gap. None in another process.
+
+    Examples
+    --------
+    >>> from maxmargin import SVC, FitInterrupted
+    >>> model = SVC()
+    >>> try:
+    ...     _ = model.fit([[0.0], [1.0], [3.0]], [0, 0, 1])
+    ... except FitInterrupted as stop:
+    ...     print(stop.estimator.report_.status)  # and the model is usable
     """
 
     estimator: Any = None

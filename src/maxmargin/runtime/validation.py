@@ -164,6 +164,8 @@ def check_training(
             targets = check_outputs(y, points.shape[0])[0]
         else:
             points, targets = validate_data(estimator, X, y, y_numeric=numeric, **options)
+            if numeric and targets.dtype.kind in "US":  # which scikit-learn leaves as they are
+                targets = targets.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise explained(error, X, y, numeric=numeric) from None
     return canonical_csr(points), targets

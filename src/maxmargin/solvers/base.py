@@ -48,6 +48,12 @@ class Solver:
         Whether it needs so few iterations that a limit of a thousand is never reached.
     interruptible : bool
         Whether Ctrl-C and deadlines are obeyed within a run, and not only at its end.
+
+    Examples
+    --------
+    >>> from maxmargin.solvers import SOLVERS
+    >>> SOLVERS["newton"].accepts, SOLVERS["newton"].losses
+    (('linear',), ('squared_hinge', 'squared_epsilon_insensitive', 'squared'))
     """
 
     name: ClassVar[str]
@@ -83,7 +89,16 @@ class Solver:
 
 
 class KernelSolver(Solver, abc.ABC):
-    """Base class of solvers for kernel problems."""
+    """Base class of solvers for kernel problems.
+
+    Examples
+    --------
+    A complete solver is in the guide to extending the library.
+
+    >>> from maxmargin.solvers import SOLVERS, KernelSolver
+    >>> [name for name, solver in SOLVERS.items() if isinstance(solver, KernelSolver)]
+    ['active_set', 'barrier', 'coordinate_descent', 'smo', 'qp_dual', 'crammer_singer']
+    """
 
     @abc.abstractmethod
     def solve(self, problem: Any, gram: Gram, *, tol: float, control: Control, start: Array | None = None) -> Solution:
@@ -91,7 +106,14 @@ class KernelSolver(Solver, abc.ABC):
 
 
 class LinearSolver(Solver, abc.ABC):
-    """Base class of solvers for linear problems."""
+    """Base class of solvers for linear problems.
+
+    Examples
+    --------
+    >>> from maxmargin.solvers import SOLVERS, LinearSolver
+    >>> sorted(name for name, solver in SOLVERS.items() if isinstance(solver, LinearSolver))[:3]
+    ['barrier', 'coordinate_descent', 'l1_coordinate_descent']
+    """
 
     def solve_linear(
         self,

@@ -39,6 +39,13 @@ class CrammerSinger(KernelSolver):
     ----------
     working_set : int
         Maximum number of rows in a block.
+
+    Examples
+    --------
+    >>> from maxmargin import SVC
+    >>> model = SVC(multiclass="crammer_singer").fit([[0.0], [2.0], [4.0]], [0, 1, 2])
+    >>> model.report_.solver
+    'crammer_singer'
     """
 
     name: ClassVar[str] = "crammer_singer"

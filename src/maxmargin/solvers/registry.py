@@ -80,7 +80,17 @@ def check_linear_solver(solver: Any, losses: Iterable[str]) -> None:
 
 
 def choose_solver(name: str, problem: DualProblem) -> tuple[KernelSolver, str]:
-    """Choose a solver for a kernel problem by name or, with ``"auto"``, by the problem; also return the reason."""
+    """Choose a solver for a kernel problem by name or, with ``"auto"``, by the problem; also return the reason.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import c_svc
+    >>> from maxmargin.solvers import choose_solver
+    >>> solver, reason = choose_solver("auto", c_svc(np.array([1.0, -1.0]), np.ones(2)))
+    >>> solver.name
+    'active_set'
+    """
     solver = SOLVERS[KERNEL_DEFAULT] if name == "auto" else _requested(SOLVERS[name], problem)
     assert isinstance(solver, KernelSolver)
     return solver, "small working sets over kernel values in tiles suit every kernel" if name == "auto" else "asked for"
@@ -124,7 +134,7 @@ def choose_linear_solver(
     >>> problem = PrimalProblem(np.zeros((10, 3)), np.ones(10), np.ones(10))
     >>> solver, why = choose_linear_solver("auto", problem)
     >>> solver.name, why
-    ('barrier', 'the primal has 3 unknowns (columns), the dual 10 (rows): a 3 x 3 system an iteration')
+    ('barrier', 'the primal has 3 unknowns (columns), the dual 10 (rows): a 3 x 3 system per iteration')
     """
     if isinstance(solver, str) and solver == "auto":
         chosen, reason = _by_shape(problem)
@@ -151,7 +161,7 @@ def _by_shape(problem: PrimalProblem) -> tuple[Solver, str]:
     unknowns = f"the primal has {d:,} unknown{'s' if d != 1 else ''} (columns), the dual {n:,} (rows)"
     small = min(n, d)
     if problem.form == "bounded":
-        bounded = f"{unknowns}, and coefficients have bounds: a {small:,} x {small:,} system an iteration"
+        bounded = f"{unknowns}, and coefficients have bounds: a {small:,} x {small:,} system per iteration"
         return SOLVERS["barrier"], bounded
     if d <= SYSTEM_MAX_SIZE and n > d and SOLVERS["newton"].refuses(problem) is None:
         loss = "squared hinge" if problem.loss.classifies else "squared loss"
@@ -159,7 +169,7 @@ def _by_shape(problem: PrimalProblem) -> tuple[Solver, str]:
     if problem.design.sparse and d > n > SPARSE_SYSTEM_MAX_ROWS and not problem.hard_margin:
         return linear_fallback(), f"{unknowns}, and a row uses few columns: row by row"
     if small <= SYSTEM_MAX_SIZE or problem.hard_margin:
-        return SOLVERS["barrier"], f"{unknowns}: a {small:,} x {small:,} system an iteration"
+        return SOLVERS["barrier"], f"{unknowns}: a {small:,} x {small:,} system per iteration"
     return linear_fallback(), f"{unknowns}: too many for a square system, so row by row"
 
 

@@ -24,7 +24,15 @@ HISTORY_MAX_RECORDS = 400  # after which every second one is dropped: enough for
 
 @dataclass(frozen=True)
 class Start:
-    """A starting point: w and b, and optionally multipliers, feasible or not."""
+    """A starting point: w and b, and optionally multipliers, feasible or not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.solvers import Start
+    >>> Start(w=np.array([1.0, -2.0]), b=0.5).beta is None
+    True
+    """
 
     w: Array
     b: float
@@ -50,6 +58,14 @@ class LinearSolution:
         X w, where it is known.
     made : bool
         Whether w was made from beta, in double precision and at once.
+
+    Examples
+    --------
+    >>> from maxmargin import LinearSVC
+    >>> from maxmargin.solvers import LinearSolution, Status
+    >>> history = LinearSVC().fit([[0.0], [1.0]], [0, 1]).history_
+    >>> LinearSolution(w=[2.0], b=-1.0, beta=None, status=Status.OPTIMAL, n_iter=3, history=history).advice
+    ''
     """
 
     w: Array

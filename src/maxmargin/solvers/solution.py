@@ -25,6 +25,13 @@ class Solution:
         Whether ``f`` was computed from ``a`` alone, in float64, after the last step.
     note : str
         A note for the report; usually empty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.solvers import Solution, Status
+    >>> Solution(a=np.zeros(2), f=np.zeros(2), status=Status.OPTIMAL, n_iter=0).status.value
+    'optimal within the tolerance'
     """
 
     a: Array

@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Precomputed, Scaled, Sum, as_kernel
-from maxmargin.kernels.gram.matrices import kernel_matrix
+from maxmargin.kernels.gram.matrices import kernel_matrices
 from maxmargin.runtime.class_weights import check_class_weights
 from maxmargin.runtime.control import Control, Status, warn_unless_converged
 from maxmargin.runtime.estimator import parameters, shared_parameters
@@ -183,7 +183,7 @@ class MultipleKernelModel(KernelInput, abc.ABC):
         context = prepare(self, rows, kernels, **options)
         with context.control.catching_interrupts():
             resolved: Any = context.kernel
-            matrices = [kernel_matrix(kernel, context.X, context.threads) for kernel in resolved.kernels]
+            matrices = kernel_matrices(resolved.kernels, context.X, context.threads)
             learnt = learn_weights(
                 self._problems(context), matrices, int(self.norm), tol=context.tol, control=context.control
             )

@@ -17,6 +17,8 @@ from maxmargin.runtime.history import History
 from maxmargin.runtime.text_report import TextReport, short_numbers, tolerance_text
 from maxmargin.runtime.validation import Array, Points
 
+CONSTANT_MAX_SHARE = 1e-14  # of the primal objective: |w|^2 / 2 is then nothing but rounding
+
 
 @dataclass(frozen=True)
 class FitReport(TextReport):
@@ -44,6 +46,8 @@ class FitReport(TextReport):
     training_error : float
         Fraction of misclassified training samples (one-class: of samples outside); for regression the root mean squared
         error. NaN if a large fit was stopped before it was computed.
+    error_name : str
+        What this error is called in the text.
     primal_objective, dual_objective, duality_gap, relative_gap, kkt_violation : float
         The certificate, computed independently of the solver: the violation, which determines ``status``, in float64
         from its definition. Objectives of a problem of more than 256 rows may be sums of float32 kernel values, with a
@@ -55,6 +59,15 @@ class FitReport(TextReport):
     tol, seconds : float
     dtype : str
     threads : int
+
+    Examples
+    --------
+    >>> from maxmargin import SVC
+    >>> report = SVC(kernel="linear", C=10.0).fit([[0.0], [1.0], [3.0]], [0, 0, 1]).report_
+    >>> report.converged, report.n_support, round(report.margin, 3)
+    (True, 2, 2.0)
+    >>> report.relative_gap < 1e-3
+    True
     """
 
     model: str
@@ -141,13 +154,18 @@ class FitReport(TextReport):
             ("iterations", f"{self.n_iter:,}"),
             ("kernel evaluations", f"{self.kernel_evaluations:,}"),
             ("support vectors", f"{self.n_support:,}{share}"),
-            ("smallest margin" if many else "margin", f"{self.margin:.6g}"),
+            ("smallest margin" if many else "margin", self._margin_text()),
             (self.error_name, error),
             ("objective", f"primal {self.primal_objective:.8g}, dual {self.dual_objective:.8g}"),
             ("duality gap", gap),
             ("KKT violation", f"{self.kkt_violation:.2e} (tolerance {tolerance_text(self.tol)})"),
             ("time", f"{self.seconds:.3g} s, {self.dtype}, {self.threads} thread{'s' if self.threads != 1 else ''}"),
         ]
+
+    def _margin_text(self) -> str:
+        if CONSTANT_MAX_SHARE * abs(self.primal_objective) * self.margin**2 > 0.5 or math.isinf(self.margin):
+            return "infinite (w = 0, a constant function)"
+        return f"{self.margin:.6g}"
 
 
 def kernel_validity(kernel: Kernel) -> bool | None:

@@ -177,6 +177,7 @@ def nearest(trial):
     within(distances**2, np.maximum(0.0, D[rows, indices]), 2 * error[rows, indices] + 1e-300, "squared distances")
     slack = 2 * error.max(axis=1)
     assert (np.diff(distances**2, axis=1) >= -slack[:, None]).all(), "distances are not in order"
+    D = np.maximum(0.0, D)  # that of an indefinite kernel may be negative, which is as near as can be
     D[rows, indices] = np.inf
     nearer = D.min(axis=1) < (distances[:, -1] ** 2) - slack
     assert not nearer.any(), f"a point that is nearer was left out for row {int(np.flatnonzero(nearer)[0])}"

@@ -17,7 +17,18 @@ from typing import Any
 import click
 
 from maxmargin.cli import UserError
-from maxmargin.cli._options import Voice, check_folder, counted, data_options, figure, json_option, plain, target_option
+from maxmargin.cli._options import (
+    NAME_LETTERS,
+    Voice,
+    check_folder,
+    counted,
+    data_options,
+    figure,
+    json_option,
+    plain,
+    short_names,
+    target_option,
+)
 
 __all__ = ["command"]
 
@@ -61,12 +72,13 @@ def command(model: str, data: str, n_rows: int, top: int, output: str | None, as
         found = effects(loaded, rows.X, min(n_rows, rows.n))
     what = "number" if loaded.task == "regress" else "decision value in favour of the prediction"
     voice.say(f"Beside each column: how much of the {what} is lost when the column takes the values of other rows.\n")
+    names = short_names(effect["column"] for effect in found[0]["effects"])
     for one in found:
         value = f", value {figure(one['value'], 4)}" if loaded.task != "regress" else ""
         voice.say(f"row {one['row']}: {_shown(one['prediction'])}{value}")
         for effect in one["effects"][:top]:
-            name, shown = effect["column"][:24], _shown(effect["value"])[:CELL_LETTERS]
-            voice.say(f"  {name:<25} {shown:<{CELL_LETTERS + 1}} {_signed(effect['effect'])}")
+            name, shown = names[effect["column"]], _shown(effect["value"])[:CELL_LETTERS]
+            voice.say(f"  {name:<{NAME_LETTERS + 1}} {shown:<{CELL_LETTERS + 1}} {_signed(effect['effect'])}")
         voice.say()
     if rows.n > len(found):
         voice.say(f"{counted(rows.n - len(found), 'more row')}: --rows {rows.n} explains all.")

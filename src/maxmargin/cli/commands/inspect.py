@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from maxmargin.cli._options import Voice, counted, in_bytes, json_option
+from maxmargin.runtime.text_report import short_numbers
 
 if TYPE_CHECKING:
     from maxmargin.cli._model import Model
@@ -15,13 +16,14 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 NAMES_SHOWN = 12  # names and classes that are listed
+KERNEL_DIGITS = 6  # of the kernel's parameters; JSON has all digits
 
 
 @click.command(name="inspect", short_help="What is in a model file, and how good its fit is.")
 @click.argument("model", type=click.Path())
 @json_option
 def command(model: str, as_json: bool) -> None:
-    """Tell what MODEL is: its parameters, its preprocessing, its support vectors and the certificate of its fit."""
+    """Show what MODEL contains: parameters, preprocessing, support vectors and the certificate of the fit."""
     voice = Voice(as_json)
     from maxmargin.cli._fit import report_as_dict
     from maxmargin.cli._model import load_model
@@ -104,7 +106,7 @@ def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     what = {"classify": "a classifier", "regress": "a regression", "outliers": "a detector of outliers"}[facts["task"]]
     lines.append(("estimator", f"{facts['repr']}, {what}"))
     if facts["kernel"]:
-        lines.append(("kernel", facts["kernel"]))
+        lines.append(("kernel", short_numbers(facts["kernel"], KERNEL_DIGITS)))
     lines.append(("preprocessing", ", then ".join(facts["preprocessing"]) or "none"))
     lines.append(("columns", f"{facts['n_columns']:,}{_listed(facts['columns'])}"))
     if facts["n_encoded_columns"] != facts["n_columns"]:

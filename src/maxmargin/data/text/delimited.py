@@ -31,6 +31,7 @@ from maxmargin.data.text.sniffing import (
     counts_rows,
     delimiter_of,
     has_header,
+    header_names,
     is_finite_number,
     is_missing_word,
     is_number,
@@ -75,7 +76,8 @@ class DelimitedTable:
         if not records:
             raise source.error(EMPTY)
         self.header = has_header(records) if header is None else header
-        self.all_names = [field.strip() for field in records[0][1]] if self.header else None
+        self.head = [field.strip() for field in records[0][1]] if self.header else None
+        self.all_names = header_names(self.head) if self.head is not None else None
         self.sample = (
             [record for record in records[1:] if not self.repeats_header(record[1])] if self.header else records
         )
@@ -97,7 +99,9 @@ class DelimitedTable:
 
     def repeats_header(self, fields: list[str]) -> bool:
         """Whether a record is the header once more, as where files were joined."""
-        return self.all_names is not None and [field.strip() for field in fields] == self.all_names
+        if self.head is None or fields[0].strip() != self.head[0]:  # as nearly every record
+            return False
+        return [field.strip() for field in fields] == self.head
 
     def is_footer(self, fields: list[str]) -> bool:
         """Whether a record can only be a remark below the table."""

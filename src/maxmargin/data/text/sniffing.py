@@ -185,7 +185,8 @@ def has_header(records: list[Record]) -> bool:
     """Whether the first record names the columns.
 
     It does if one of its fields is a word where all others are numbers; if it is all words that do not come back in
-    their columns; or if its numbers are the positions 0, 1, ... that pandas gives to columns without names, or years.
+    their columns; or if its numbers are the positions 0, 1, ... that pandas gives to columns without names, or years
+    above values that are none.
     """
     first = [field.strip() for field in records[0][1]]
     others = [fields for _, fields in records[1:]]
@@ -203,11 +204,20 @@ def has_header(records: list[Record]) -> bool:
         return fresh and len(set(first)) == len(first)
     numbered = [j for j in range(len(first)) if j not in words]
     begin, named = numbered[0], [first[j] for j in numbered]
-    if len(numbered) < 3 or not fresh:
+    if not fresh:
         return False
+    if len(numbered) < 3:
+        return all(map(YEAR.fullmatch, named)) and all(_is_unlike_years(columns[j]) for j in numbered)
     if named == [str(j - begin) for j in numbered]:
         return True
     return _are_years(named) and not any(all(map(YEAR.fullmatch, columns[j])) for j in numbered)
+
+
+def header_names(names: list[str]) -> list[str]:
+    """The names in a header, without single quotes if all of them stand in such."""
+    if all(len(name) > 2 and name[0] == name[-1] == "'" for name in names):
+        return [name[1:-1] for name in names]
+    return names
 
 
 def _are_years(fields: list[str]) -> bool:
@@ -216,6 +226,12 @@ def _are_years(fields: list[str]) -> bool:
         return False
     steps = {int(after) - int(before) for before, after in pairwise(fields)}
     return len(steps) == 1 and steps != {0}
+
+
+def _is_unlike_years(words: list[str]) -> bool:
+    """Whether these values could not go on below a year: none is one, and most are no whole numbers."""
+    whole = sum(word.lstrip("+-").isdecimal() for word in words)
+    return 2 * whole < len(words) and not any(map(YEAR.fullmatch, words))
 
 
 def _numeric(word: str) -> bool:

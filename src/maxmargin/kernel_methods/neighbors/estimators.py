@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.kernel_methods.base import KERNEL_ENTRIES, KernelParameters
 from maxmargin.kernel_methods.neighbors.search import FeatureSpace
 from maxmargin.runtime.estimator import parameters
-from maxmargin.runtime.parameter_docs import documented
+from maxmargin.runtime.parameter_docs import documented, entries
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
@@ -27,6 +27,18 @@ from maxmargin.runtime.validation import (
     check_labels,
     check_number,
     check_outputs,
+)
+
+NEIGHBORS_ENTRIES = KERNEL_ENTRIES | entries(
+    """
+n_neighbors : int, default=5
+    Number of neighbours.
+weights : {"uniform", "distance"} or callable, default="uniform"
+    Uniform weights; weights of 1 / distance (a neighbour at distance zero decides alone); or a function of the array of
+    distances that returns weights.
+n_samples_fit_ : int
+    Number of training points.
+"""
 )
 
 
@@ -111,7 +123,7 @@ class _KernelNeighbors(KernelParameters):
         return weights, indices
 
 
-@documented(KERNEL_ENTRIES)
+@documented(NEIGHBORS_ENTRIES)
 class KernelKNeighborsClassifier(ClassifierMixin, _KernelNeighbors):
     """k-nearest-neighbours classification by distance in feature space.
 
@@ -119,20 +131,13 @@ class KernelKNeighborsClassifier(ClassifierMixin, _KernelNeighbors):
 
     Parameters
     ----------
-    n_neighbors : int, default=5
-        Number of neighbours.
-    weights : {"uniform", "distance"} or callable, default="uniform"
-        Uniform weights; weights of 1 / distance (a neighbour at distance zero decides alone); or a function of the
-        array of distances that returns weights.
-    {kernel, gamma, degree, coef0, n_jobs}
+    {n_neighbors, weights, kernel, gamma, degree, coef0, n_jobs}
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
-    {kernel_, X_fit_}
-    n_samples_fit_ : int
-        Number of training points.
+    {kernel_, X_fit_, n_samples_fit_}
 
     Notes
     -----
@@ -186,24 +191,17 @@ class KernelKNeighborsClassifier(ClassifierMixin, _KernelNeighbors):
         return self.classes_[shares.argmax(axis=1)]
 
 
-@documented(KERNEL_ENTRIES)
+@documented(NEIGHBORS_ENTRIES)
 class KernelKNeighborsRegressor(RegressorMixin, _KernelNeighbors):
     """k-nearest-neighbours regression by distance in feature space.
 
     Parameters
     ----------
-    n_neighbors : int, default=5
-        Number of neighbours.
-    weights : {"uniform", "distance"} or callable, default="uniform"
-        Uniform weights; weights of 1 / distance (a neighbour at distance zero decides alone); or a function of the
-        array of distances that returns weights.
-    {kernel, gamma, degree, coef0, n_jobs}
+    {n_neighbors, weights, kernel, gamma, degree, coef0, n_jobs}
 
     Attributes
     ----------
-    {kernel_, X_fit_}
-    n_samples_fit_ : int
-        Number of training points.
+    {kernel_, X_fit_, n_samples_fit_}
 
     Examples
     --------

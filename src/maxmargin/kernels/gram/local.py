@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import connected_components
 from maxmargin import _native
 from maxmargin.kernels.gram.sides import Panels, Side
 from maxmargin.kernels.gram.tiled import CHUNK_ROWS, TiledGram, store_tiles
-from maxmargin.runtime.threads import Stop, halt_on, run_tiles
+from maxmargin.runtime.threads import Stop, halt_on, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array
 
 ZERO_EXPONENT = 60.0  # a kernel value below 2 to the minus this counts as zero
@@ -51,7 +51,8 @@ def mostly_out_of_reach(A: Array) -> bool:
     """Whether most pairs of rows of A, scaled for tiles, have no kernel value: judged by a sample."""
     part = A[:: max(1, len(A) // SAMPLED_PAIR_ROWS)].astype(np.float64)
     lengths = np.einsum("ij,ij->i", part, part)
-    squared = lengths[:, None] + lengths - 2.0 * (part @ part.T)
+    with single_threaded_blas():  # a second thread takes longer to start than the product
+        squared = lengths[:, None] + lengths - 2.0 * (part @ part.T)
     return bool(np.mean(squared > 2 * ZERO_EXPONENT) > 1 - NEAR_MAX_SHARE)
 
 

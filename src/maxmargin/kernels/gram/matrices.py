@@ -1,17 +1,25 @@
 """All kernel values of some points as one matrix, by fused tiles wherever a part of the kernel has them.
 
 Sums, products, multiples of kernels, and kernels of some columns have no tiles of their own, but their parts may have.
+Gaussian kernels of the same columns are functions of the same distances, which are computed once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
-from maxmargin.kernels import Columns, Kernel, Product, Scaled, Sum
+from maxmargin.kernels import RBF, Columns, Kernel, Product, Scaled, Sum
+from maxmargin.kernels.gram.far_rows import LENGTH_LIMIT
 from maxmargin.kernels.gram.operator import KernelGram
-from maxmargin.kernels.gram.sides import tileable
+from maxmargin.kernels.gram.sides import form_of, tileable
 from maxmargin.kernels.gram.tiled import TiledGram
+from maxmargin.runtime.threads import run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
+
+STRIP_ROWS = 64  # of distances and their functions: a strip of some thousand columns stays in the cache
 
 
 def composed(kernel: Kernel) -> bool:
@@ -41,3 +49,57 @@ def kernel_matrix(kernel: Kernel, X: Points, threads: int = 1) -> Array:
     K = np.empty((len(every), len(every)))
     TiledGram(kernel, X, threads).fill(every, K)
     return K
+
+
+def kernel_matrices(kernels: Sequence[Kernel], X: Points, threads: int = 1) -> list[Array]:
+    """The matrices of several resolved kernels, as :func:`kernel_matrix`."""
+    matrices: list[Array | None] = [None] * len(kernels)
+    groups: dict[Any, list[int]] = {}
+    for m, kernel in enumerate(kernels):
+        columns = tuple(kernel.indices_) if type(kernel) is Columns else None
+        inner = kernel.kernel if type(kernel) is Columns else kernel
+        if type(inner) is RBF and isinstance(X, np.ndarray) and X.dtype != object:
+            groups.setdefault(columns, []).append(m)
+    for members in groups.values():
+        if len(members) > 1:
+            _share_distances(kernels, members, X, threads, matrices)
+    return [kernel_matrix(k, X, threads) if K is None else K for k, K in zip(kernels, matrices, strict=True)]
+
+
+def _share_distances(
+    kernels: Sequence[Kernel], members: list[int], X: Array, threads: int, matrices: list[Array | None]
+) -> None:
+    """Gaussian kernels of the same columns, from one matrix of squared distances; far points are left to tiles."""
+    first: Any = kernels[members[0]]
+    points, inner = (first._select(X), first.kernel) if type(first) is Columns else (X, first)
+    A = points.astype(np.float64) - inner.shift_ if inner.shift_ is not None else points.astype(np.float64)
+    lengths = np.einsum("ij,ij->i", A, A)
+    D = np.empty((len(A), len(A)))
+    starts = range(0, len(A), STRIP_ROWS)
+
+    def distances(t: int) -> None:
+        start, stop = starts[t], min(starts[t] + STRIP_ROWS, len(A))
+        part = D[start:stop]
+        np.matmul(A[start:stop], A.T, out=part)
+        part *= -2.0
+        part += lengths[start:stop, None]
+        part += lengths
+        np.maximum(part, 0.0, out=part)
+
+    with single_threaded_blas():
+        run_tiles(distances, len(starts), threads)
+    np.fill_diagonal(D, 0.0)
+    for m in members:
+        kernel: Any = kernels[m]
+        inner = kernel.kernel if type(kernel) is Columns else kernel
+        form = form_of(inner)
+        assert form is not None
+        if not form.root**2 * float(lengths.max(initial=0.0)) <= LENGTH_LIMIT[np.float64]:
+            continue
+        matrices[m] = K = np.empty_like(D)
+
+        def values(t: int, K: Array = K, gamma: float = float(inner.gamma)) -> None:
+            rows = slice(starts[t], starts[t] + STRIP_ROWS)
+            np.exp(np.multiply(D[rows], -gamma, out=K[rows]), out=K[rows])
+
+        run_tiles(values, len(starts), threads)

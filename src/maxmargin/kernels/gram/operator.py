@@ -34,6 +34,7 @@ class Gram(abc.ABC):
     budget: memory in bytes that a solver may use for kernel values
     single_is_exact: whether ``product(..., single=True)`` is computed in float64 anyway
     held: whether kernel values are read from memory rather than computed
+    threads: threads that a product may use; no result depends on it
     scratch: buffers to work in, shared by the operators of one fit
     """
 
@@ -42,6 +43,7 @@ class Gram(abc.ABC):
     budget: float = 2e8
     single_is_exact: bool = True
     held: bool = False
+    threads: int = 1
     scratch: Scratch
 
     @abc.abstractmethod

@@ -19,15 +19,14 @@ objective.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from maxmargin.runtime.decompositions import cholesky
-from maxmargin.runtime.threads import Halted
+from maxmargin.runtime.threads import Halted, Stop
 from maxmargin.runtime.validation import Array
 
 # Relative to the mean of the diagonal: the rounding of Q_FF. A matrix of float32 values may have negative eigenvalues
@@ -55,7 +54,8 @@ def free_step(
     candidates: Array,
     *,
     max_free: float = np.inf,
-    stop: Callable[[], Any] | None = None,
+    threads: int = 1,
+    stop: Stop | None = None,
 ) -> FreeStep | None:
     """The step on the free variables among ``candidates``, or None if there is no better point to go to, if there
     are more than ``max_free``, or if ``stop`` returned something meanwhile.
@@ -72,25 +72,27 @@ def free_step(
     slope, low, high, here = g[free].astype(np.float64), lower[free], upper[free], a[free]
     tied = [(free >= group.start) & (free < group.stop) for group in groups]
     tied = [mask for mask in tied if mask.any()]
-    for direction, exact in _directions(Q, slope, low - here, high - here, tied, stop):
+    try:
+        L = cholesky(Q, stop, threads)
+    except (np.linalg.LinAlgError, Halted):
+        return None
+    for direction, exact in _directions(L, slope, low - here, high - here, tied):
         change = _cut_back(here, direction, low, high, tied)
         if change is not None and change @ slope + 0.5 * change @ (Q @ change) < 0.0:
             return FreeStep(free, change, exact)
     return None
 
 
-def _directions(
-    Q: Array, slope: Array, least: Array, most: Array, tied: list[Array], stop: Callable[[], Any] | None
-) -> Iterator[tuple[Array, bool]]:
+def _directions(L: Array, slope: Array, least: Array, most: Array, tied: list[Array]) -> Iterator[tuple[Array, bool]]:
     """The step with ``least <= d <= most`` (True) if few bounds have to be set for it, then a shorter one (False)."""
+    first = None
     try:
-        L = cholesky(Q, stop)
         half = _solve(L, np.column_stack([slope, *(mask.astype(float) for mask in tied)]))
         newton = -_solve(L, half[:, 0], transposed=True)
         rows = half[:, 1:]  # L^-1 C
         missing = np.array([newton[mask].sum() for mask in tied])  # C' d_0 - c
-        first, bounded = None, np.zeros(len(Q), bool)
-        while bounded.sum() <= BOUNDED_MAX_SHARE * len(Q):
+        bounded = np.zeros(len(L), bool)
+        while bounded.sum() <= BOUNDED_MAX_SHARE * len(L):
             step = newton - _solve(L, rows @ np.linalg.solve(rows.T @ rows, missing), transposed=True)
             if not np.isfinite(step).all():
                 break
@@ -100,13 +102,13 @@ def _directions(
                 yield step, True
                 break
             bounded[passed] = True
-            identity = np.zeros((len(Q), len(passed)))
+            identity = np.zeros((len(L), len(passed)))
             identity[passed, np.arange(len(passed))] = 1.0
             rows = np.column_stack([rows, _solve(L, identity)])
             bounds = np.where(step < least, least, most)[passed]
             missing = np.append(missing, newton[passed] - bounds)
-    except (np.linalg.LinAlgError, Halted):
-        return
+    except np.linalg.LinAlgError:
+        pass
     if first is not None:
         with np.errstate(divide="ignore", invalid="ignore"):
             reach = np.where(first > 0, most / first, least / first)

@@ -168,7 +168,9 @@ def pair_steps(
         if taken < allowed_steps or control.stop() is not None:
             break
         if creeping >= wait:
-            step = free_step(K, g, x, lower, upper, tied, real, max_free=max_free, stop=control.stop)
+            step = free_step(
+                K, g, x, lower, upper, tied, real, max_free=max_free, threads=gram.threads, stop=control.stop
+            )
             # After the whole way to the minimum a few pair steps correct the bounds for the next one. After a part of
             # it, or none, which variables are free is not known yet: the next one waits longer.
             creeping = 0

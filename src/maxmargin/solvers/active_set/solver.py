@@ -57,7 +57,14 @@ STALLED_ROUNDS = 40  # rounds without progress before the double-precision solve
 
 
 class ActiveSet(KernelSolver):
-    """The default solver for kernels; ``smallest`` and ``largest`` bound the size of its working sets."""
+    """The default solver for kernels; ``smallest`` and ``largest`` bound the size of its working sets.
+
+    Examples
+    --------
+    >>> from maxmargin import SVC
+    >>> SVC(solver="active_set").fit([[0.0], [1.0]], [0, 1]).report_.solver
+    'active_set'
+    """
 
     name: ClassVar[str] = "active_set"
     title: ClassVar[str] = "active set: small working sets, solved exactly"

@@ -1,13 +1,12 @@
-"""From decision values to probabilities of classes: one object that a fitted classifier keeps.
+"""The calibration of a fitted classifier: probabilities of classes from decision values.
 
 one decision value      two classes        p(f), 1 - p(f)
 one value per pair      one-vs-one         p_ij(f_ij) of each pair, coupled
 one value per class     one-vs-rest, joint p_k(s_k) of each class, divided by their sum; or softmax(slope s)
 
-Probabilities of k classes from those of all pairs (Wu, Lin & Weng 2004, their second method).
-
-Given r_ij, an estimate of P(class i | class i or j) with r_ji = 1 - r_ij, exact probabilities would have
-r_ji p_i = r_ij p_j for every pair. The p nearest to that,
+Coupling gives probabilities of k classes from those of all pairs (Wu, Lin & Weng 2004, their second method). Given
+r_ij, an estimate of P(class i | class i or j) with r_ji = 1 - r_ij, exact probabilities would have r_ji p_i = r_ij p_j
+for every pair. The p nearest to that,
 
     minimise  sum_{i < j} (r_ji p_i - r_ij p_j)^2    subject to  sum_i p_i = 1,
 
@@ -18,18 +17,16 @@ solves a linear system, and is never negative:
 
 which ``native/coupling`` solves for all rows.
 
-Probabilities whose largest entry is the predicted class.
-
-A model predicts by the sign of f, or by votes; what is calibrated afterwards may come to another opinion close to the
-border. Of all probability vectors whose largest entry is that of the predicted class c, the nearest one is taken:
+Agreement with the prediction: a model predicts by the sign of f, or by votes, and calibrated probabilities may differ
+from that close to the boundary. Of all probability vectors whose largest entry is that of the predicted class c, the
+nearest one is used:
 
     minimise |q - p|^2    subject to  q_c >= q_j for all j,   sum q = 1.
 
-It leaves p as it is where both agree. Elsewhere it replaces p_c and the m largest other entries by their mean, with the
-smallest m for which that mean is above all that remain. Then q still never falls when f rises: with two classes it is p
-cut off at one half. (An exchange of p_c with the largest entry would make it jump.)
-
-Of equal entries the predicted one is made larger by a few units in the last place, so that their logarithms differ too.
+Where both agree, q = p. Elsewhere p_c and the m largest other entries are replaced by their mean, with the smallest m
+for which that mean exceeds the remaining entries. q is a nondecreasing function of f: with two classes it is p cut off
+at one half. (Exchanging p_c with the largest entry would be discontinuous.) Of equal entries the predicted one is
+raised by a few units in the last place, so that logarithms differ, too.
 """
 
 from __future__ import annotations
@@ -83,7 +80,7 @@ def agreeing(p: Array, codes: Array) -> Array:
     """
     q = p.copy()
     every = np.arange(len(p))
-    q[every, codes] = -1.0  # for a moment, to see the others
+    q[every, codes] = -1.0  # to find the largest of the others
     rows = np.flatnonzero(q.max(axis=1) >= p[every, codes])
     q[every, codes] = p[every, codes]
     if len(rows) == 0:
@@ -228,7 +225,7 @@ def _column_by_column(maps: Sequence[Any], decision: Array, unknown: float) -> A
 
 
 def fit_pairs(method: str, values: Sequence[Array], positive: Sequence[Array], weight: Sequence[Array]) -> list[Any]:
-    """The maps of many binary problems, as :func:`fit_binary` fits each."""
+    """The maps of many binary problems, each as by :func:`fit_binary`."""
     if method == "sigmoid":
         return list(fit_sigmoids(values, positive, weight))
     return [fit_binary(method, *problem) for problem in zip(values, positive, weight, strict=True)]

@@ -1,6 +1,7 @@
-"""Decision values of a linear model's rows from models that were trained without them, in one Newton step each.
+"""Out-of-fold decision values of a linear model, by one Newton step per fold or, for few rows of many columns, by the
+dual.
 
-At the optimum w = sum_i beta_i x_i. Without the rows of a fold F the same w has the gradient
+The Newton step. At the optimum w = sum_i beta_i x_i. Without the rows of a fold F the same w has the gradient
 
     g_F = sum_{i in F} beta_i x~_i,                    x~ = (x, 1) where there is an intercept,
 
@@ -9,22 +10,19 @@ and the model of the other rows is, by one Newton step from there,
     w_F = w - H_F^-1 g_F,           H_F = P + sum_{i not in F} h_i x~_i x~_i',
 
 with P the identity, without the free intercept's entry, and h_i the curvature of row i's loss. For the squared hinge
-that is 2 c_i inside the margin, and the step is exact as long as no row crosses it. The hinge has its curvature all in
-one point; a fold moves many rows over it, and spreading it over the band of half a margin to either side, h_i = c_i
-there, counts those. (The same step for one row is the leave-one-out formula of least squares.)
+that is 2 c_i inside the margin, and the step is exact as long as no row crosses it. The hinge has its curvature in one
+point, which many rows cross; spread over the band of half a margin to either side, h_i = c_i there, it counts these.
+(The same step for one row is the leave-one-out formula of least squares.)
 
 If most rows lie on the margin, the model hardly depends on its columns, and a fold does not change it: the step is
 noise, and is not taken if it would change the values by more than they differ among themselves.
 
-One pass over the rows gives the matrices of all folds, so that the whole costs about one or two steps of a solver. It
-takes a d x d system: models of more columns refit each fold, from where the model of all rows is, by coordinate
-descent. (Few rows of many columns: :mod:`maxmargin.svm.calibration.linear_folds`.) A row whose model was not reached
-before the fit was asked to stop has no value: NaN.
+One pass over the rows gives the matrices of all folds, which costs about one or two steps of a solver, and needs a
+d x d system: for more columns, coordinate descent refits each fold from the model of all rows. If the fit is stopped
+before a row's model is reached, its value is NaN.
 
-Decision values of a linear model's rows from models without them, by the dual: for few rows of many columns.
-
-With few rows to each column, classes can nearly be separated, and a row that is left out moves the others across the
-margin: one Newton step goes astray there. But then K = X X' is small, and the dual of the linear problem,
+The dual. With few rows per column, classes are nearly separable, and leaving out a row moves the others across the
+margin, where one Newton step is inaccurate. But then K = X X' is small, and the dual of the linear problem,
 
     minimise  1/2 a'(K + D) a - y'a     subject to  0 <= y_i a_i <= c_i  (hinge, D = 0)   or  0 <= y_i a_i
                                                                              (squared hinge, D_ii = 1 / (2 c_i)),
@@ -55,7 +53,7 @@ from maxmargin.svm.calibration.matrix_folds import FOLD_OF_PADDING, SlotProblem,
 from maxmargin.svm.linear.crammer_singer import solve_joint
 
 SYSTEM_MAX_COLUMNS = 1500  # columns up to which the d x d system is solved
-REFIT_TOL = 0.01  # relative duality gap at which a refitted model is good enough
+REFIT_TOL = 0.01  # relative duality gap of refitted models
 HINGE_BAND = 0.5  # the hinge's curvature is spread over so much of a margin to either side
 MATRIX_MAX_ROWS = 2048  # up to here K is stored: 32 MB
 ROWS_PER_COLUMN = 50  # from here on a Newton step is accurate enough
@@ -88,7 +86,7 @@ def linear_values(problem: PrimalProblem, start: Start, folds: Array, control: C
     total = sum(gram for _, _, gram in parts) + _kept(problem, folds, h, shift, constant)
     penalty = np.ones(len(total))
     if free:
-        penalty[-1] = 1e-9 * (1.0 + float(total[-1, -1]))  # without curvature the intercept stays where it is
+        penalty[-1] = 1e-9 * (1.0 + float(total[-1, -1]))  # keeps the intercept if it has no curvature
     most = float(np.std(values))
     for rows, design, gram in parts:
         if control.stop() is not None:
@@ -144,7 +142,7 @@ def linear_joint_values(
 
 
 def suits(problem: PrimalProblem) -> bool:
-    """Whether a problem has few rows, and few for its columns, and these no bounds."""
+    """Whether a problem has few rows, few rows per column, and no bounds on coefficients."""
     n, d = problem.X.shape
     return problem.form == "linear" and n <= MATRIX_MAX_ROWS and n < ROWS_PER_COLUMN * d
 
@@ -157,7 +155,7 @@ class LinearMatrix:
         n = len(problem.y)
         self.free = problem.intercept == "free"
         size = padded(n + (not self.free))
-        # As a Gram matrix of dense rows, whatever they were: they are few. Centred rows leave the same free intercept.
+        # A Gram matrix of dense rows, which are few. Centring does not change the free intercept.
         X = problem.X.toarray() if problem.design.sparse else np.asarray(problem.X)
         X = X.astype(np.float64)
         if self.free:
@@ -170,8 +168,7 @@ class LinearMatrix:
         self.diagonal = self.K[np.arange(n), np.arange(n)].copy()
 
     def values(self, problem: PrimalProblem, start: Start, folds: Array, control: Control) -> Array:
-        """Decision values of every row, each from a model without its fold; as
-        :func:`maxmargin.svm.calibration.linear_folds.linear_values`, which knows more about them."""
+        """Decision values of every row, each from a model without its fold; see :func:`linear_values`."""
         assert start.beta is not None
         n, size, count = len(problem.y), len(self.K), int(folds.max(initial=-1)) + 1
         y, every = problem.y, np.arange(n)

@@ -6,31 +6,32 @@ They minimise the cross-entropy -sum_i w_i (t_i log p_i + (1 - t_i) log(1 - p_i)
 
     t_i = (N+ + 1) / (N+ + 2) for positive rows,     t_i = 1 / (N- + 2) for negative ones,
 
-which are the means of a class's probability after N rows of it and a uniform prior: a few rows never claim certainty.
+the posterior means of a class's probability after N rows of it and a uniform prior: few rows never give certainty.
 The objective is convex. It is minimised by Newton's method with backtracking, in the form of Lin, Lin & Weng (2007)
 that neither overflows nor loses digits:
 
     -(t log p + (1 - t) log(1 - p)) = log(1 + exp(-|z|)) + max(z, 0) - t z,         z = slope f + offset.
 
-A slope below zero would mean that the decision values are worse than none. Then the best one allowed is 0, and p is
-constant. Newton's method for all problems of a fit is in ``native/sigmoid_fits``.
+A slope below zero would mean that the decision values are worse than chance. The slope is then 0, and p constant.
+Newton's method for all problems of a fit is in ``native/sigmoid_fits``.
 
-Isotonic calibration (Zadrozny & Elkan 2002): the probability is any function that does not fall with f.
+Isotonic calibration (Zadrozny & Elkan 2002): the probability is a nondecreasing function of f.
 
-    minimise  sum_i w_i (t_i - p(f_i))^2    over all p that do not fall,          t_i = 1 positive, 0 negative
+    minimise  sum_i w_i (t_i - p(f_i))^2    over nondecreasing p,                 t_i = 1 positive, 0 negative
 
 The solution is a step function, whose steps are the means of blocks of neighbours (pool adjacent violators). Between
-two steps it is joined by a line, so that p has no jumps. A block of a single class would give 0 or 1, which no
-finite number of rows can prove: p is kept between Platt's targets, 1 / (N- + 2) and (N+ + 1) / (N+ + 2).
+two steps it is joined by a line, so that p has no jumps. A block of a single class would give 0 or 1, which
+no finite number of rows can justify: p is kept between Platt's targets, 1 / (N- + 2) and (N+ + 1) / (N+ + 2).
 
-It takes more rows than a sigmoid (some hundreds of each class), and then fits any shape.
+It needs more rows than a sigmoid (hundreds per class), and fits any shape.
 
-Temperature scaling (Guo, Pleiss, Sun & Weinberger 2017): one number for all classes, and no change of order.
+Temperature scaling (Guo, Pleiss, Sun & Weinberger 2017): one parameter for all classes, which does not change their
+order.
 
     p_k = exp(slope s_k) / sum_l exp(slope s_l),         slope = 1 / temperature >= 0
 
 for scores s of k classes, or with two classes and one decision value f, p = 1 / (1 + exp(-slope f)). The largest score
-has the largest probability whatever the slope, so that the probabilities agree with the prediction by themselves. The
+has the largest probability whatever the slope, so that the probabilities agree with the prediction. The
 slope minimises the cross-entropy of the true classes,
 
     L(slope) = sum_i w_i (log sum_l exp(slope s_il) - slope s_i,y(i)),
@@ -101,9 +102,8 @@ def platt_targets(positive: Array, weight: Array) -> tuple[float, float]:
 
 
 def fit_sigmoids(values: Sequence[Array], positive: Sequence[Array], weight: Sequence[Array]) -> list[SigmoidMap]:
-    """The sigmoids of many binary problems, as :func:`fit_sigmoid` fits each: one-vs-one has as many as there are pairs
-    of classes, of few rows each.
-    """
+    """The sigmoids of many binary problems, each as by :func:`fit_sigmoid`: one-vs-one has one per pair of classes,
+    with few rows each."""
     if not values:
         return []
     starts = np.concatenate(([0], np.cumsum([len(own) for own in values]))).astype(np.int64)
@@ -221,7 +221,7 @@ class TemperatureMap:
 
     def __call__(self, values: Array) -> Array:
         """Probabilities: of the positive class for decision values (n,), of every class for scores (n, k). A score of
-        -inf is a class that cannot be."""
+        -inf is an impossible class."""
         if values.ndim == 1:
             return expit(self.slope * values)
         return softmax(np.where(np.isneginf(values), values, self.slope * values), axis=1)
@@ -270,7 +270,7 @@ def fit_temperature(scores: Array, codes: Array, weight: Array) -> TemperatureMa
     size = float(np.abs(scores).max(initial=0.0)) or 1.0
     s = np.ascontiguousarray(scores / size)
     own = s[np.arange(len(s)), codes]
-    # One more row that is misclassified, like Platt's, keeps the slope finite where all rows are classified correctly.
+    # An additional misclassified row, as in Platt's targets, keeps the slope finite if all rows are correct.
     weight = np.ascontiguousarray(weight, np.float64)
     total = float(weight.sum())
     prior = np.sort(s.max(axis=1) - s.min(axis=1))[len(s) // 2] if len(s) else 1.0

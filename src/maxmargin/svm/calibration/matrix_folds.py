@@ -3,14 +3,14 @@
 Let a be the solution of all rows, and g = Q a + p its gradient. A fold's solution is reached from there:
 
     1. its variables are set to zero, one after the other:   g -= a_t Q_t;
-    2. the sums of the groups are restored by the variables that most want to move that way, those of the largest
-       gradient if the sum must fall, of the smallest if it must rise;
-    3. pair steps follow until the violation is small enough. The fold's variables cannot move, but they take part in
-       every update of g.
+    2. the sums of the groups are restored by the variables with the largest gradients if the sum must fall, and with
+       the smallest if it must rise;
+    3. pair steps follow until the violation is small enough. The fold's variables are fixed, but every update of g
+       includes them.
 
-So g of the fold's rows is at the end what the model without them gives:   f_t = s_t (g_t - p_t). Few variables change,
-and no row is copied. (Starting a fold from the solution of all rows goes back to DeCoste & Wagstaff 2000.) The steps
-are in ``native/folds`` and ``native/pair_steps``.
+So at the end g of the fold's rows gives the values of the model without them:   f_t = s_t (g_t - p_t). Few variables
+change, and no row is copied. (Starting a fold from the solution of all rows goes back to DeCoste & Wagstaff 2000.) The
+steps are in ``native/folds`` and ``native/pair_steps``.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ SLOT_UNIT, FOLD_OF_PADDING = _native.SLOT_UNIT, _native.FOLD_OF_PADDING
 
 
 def padded(count: int) -> int:
-    """Slots of so many variables: whole vectors."""
+    """The number of slots for this number of variables: full vectors."""
     return -(-count // SLOT_UNIT) * SLOT_UNIT
 
 
 @dataclass(frozen=True)
 class SlotProblem:
-    """A dual problem whose variables stand in slots, group after group, and its solution of all rows."""
+    """A dual problem whose variables are in slots, group by group, and its solution of all rows."""
 
     Q: Array  # shape (>= slots, >= slots), float32 or float64; finite
-    diagonal: Array  # shape (slots,), of Q, with zeros for slots that stand for no row
+    diagonal: Array  # shape (slots,), of Q, with zeros for slots without a row
     # a, lower, upper: shape (slots,), the solution, and the bounds
     a: Array
     lower: Array
     upper: Array
     # int (slots,): the fold of each slot; -1 for slots that are in every model, ``FOLD_OF_PADDING``
-    # for those of no row
+    # for slots without a row
     folds: Array
-    # starts, stops: the slots of each group. Where no equality ties variables there is one group, with
+    # starts, stops: the slots of each group. Without equalities there is one group, with
     # a slot that has no bounds and a gradient of zero, so that pairs move single variables
     starts: Array
     stops: Array
@@ -59,7 +59,7 @@ class SlotProblem:
     ) -> tuple[Array, Array, Array]:
         """The variables of the model without a fold, their gradient, and the groups' offsets.
 
-        ``gradient`` is that of the solution, less what variables of the fold that have no slot add to it."""
+        ``gradient`` is that of the solution, without the contribution of variables of the fold that have no slot."""
         g = np.array(gradient, self.Q.dtype)
         x, rise, fall = np.empty(len(g)), np.empty_like(g), np.empty_like(g)
         problem = self.Q, self.a, self.lower, self.upper, self.folds, self.starts, self.stops
@@ -126,7 +126,7 @@ class WorkingSetFolds:
         self.real = np.flatnonzero(slots >= 0)
         self.rows = v = slots[self.real]
         side = -(-size // 64) * 64
-        # In the solver's own buffer: it is there, and touching new memory costs more than computing.
+        # In the solver's buffer: touching new memory costs more than computing.
         dtype: Any = np.float64 if gram.single_is_exact else np.float32
         Q = gram.scratch.take("working set", (side + 8, side + 16), dtype)
         at = np.where(slots >= 0, slots, v[-1])
@@ -154,7 +154,7 @@ class WorkingSetFolds:
         self, fold: int, change: Array, goal: float, max_steps: int, control: Control
     ) -> tuple[Array, Array, Array]:
         """The variables of the model without a fold, its K a, both in the order of ``rows``, and the groups' offsets;
-        ``change`` is what f of the rows loses with variables of the fold that take no part."""
+        ``change`` is the contribution to f of the fold's variables that are not in ``rows``."""
         gradient = self.gradient.copy()
         gradient[self.real] += self.sign * change
         x, g, offsets = self.problem.without(fold, gradient, goal, max_steps, control)

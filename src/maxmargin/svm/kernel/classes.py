@@ -16,11 +16,13 @@ from maxmargin.kernels.gram.operator import Gram
 from maxmargin.kernels.gram.shared import ClassBlocks
 from maxmargin.kernels.gram.tiled import TiledGram
 from maxmargin.runtime.validation import Array
-from maxmargin.svm.kernel.context import FitContext, WarmStart
+from maxmargin.svm.kernel.context import FitContext
 from maxmargin.svm.kernel.formulations import Formulation
 from maxmargin.svm.kernel.publishing import CoefficientTable
+from maxmargin.svm.kernel.solving.batch import Posed
 from maxmargin.svm.kernel.solving.each import solve_pairs, solve_subproblems
 from maxmargin.svm.kernel.solving.outcomes import KernelOutcome, SolvedProblems, Subproblem
+from maxmargin.svm.kernel.warm_start import WarmStart
 from maxmargin.svm.models.multiclass import one_vs_one, one_vs_rest, pair_classes, pairs, predict_codes, task_of_pair
 
 
@@ -102,8 +104,9 @@ def solve_classes(
     """One-vs-one and one-vs-rest: pose, solve and certify the binary problems; ``batched`` says that no other way was
     asked for."""
     found = None
-    if batched and labels.scheme == "ovo" and formulation.is_batched:
-        found = _solve_pairs(context, labels, formulation)
+    update = warm_start is not None and labels.n_classes == 2  # one problem, which may be solved from nearby
+    if batched and labels.scheme == "ovo" and formulation.is_batched and not update:
+        found = _solve_pairs(context, labels, formulation, warm_start)
     if found is None:
         found = _solve_tasks(context, labels, formulation, warm_start)
     if context.centre is not None:
@@ -112,13 +115,19 @@ def solve_classes(
     return SolvedClasses(labels, found, table, found.intercept, found.n_iter, found.solved.outcome, codes)
 
 
-def _solve_pairs(context: FitContext, labels: Labels, formulation: Formulation) -> BinaryProblems | None:
+def _solve_pairs(
+    context: FitContext, labels: Labels, formulation: Formulation, warm_start: WarmStart | None
+) -> BinaryProblems | None:
     """One-vs-one as one batch; None where problems must be solved one by one."""
     present = np.flatnonzero(labels.present)
     if len(present) < 2 or (context.control.max_seconds is not None and context.control.stop() is not None):
         return None
     k, active = labels.n_classes, np.flatnonzero(labels.weight > 0)
-    solved = solve_pairs(context, active, formulation.bounds(labels.weight[active]), k)
+
+    def start_of(posed: Posed) -> Array | None:
+        return None if warm_start is None else warm_start.start_of_pairs(context, posed)
+
+    solved = solve_pairs(context, active, formulation.bounds(labels.weight[active]), k, start_of)
     if solved is None:
         return None
     n_iter = solved.outcome.n_iter.astype(np.int32)

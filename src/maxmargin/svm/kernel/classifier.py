@@ -25,11 +25,12 @@ from maxmargin.svm.calibration.probabilities import ProbabilityMixin
 from maxmargin.svm.compatibility import PlattAttributes, calibration_of, check_probability, check_unaltered
 from maxmargin.svm.kernel import forecast
 from maxmargin.svm.kernel.classes import Labels, TrainingCodes, solve_classes
-from maxmargin.svm.kernel.context import FitContext, InputRows, WarmStart, prepare
+from maxmargin.svm.kernel.context import FitContext, InputRows, prepare
 from maxmargin.svm.kernel.estimator import KernelSVM
 from maxmargin.svm.kernel.formulations import Formulation
 from maxmargin.svm.kernel.publishing import publish
 from maxmargin.svm.kernel.updating import UpdateMixin
+from maxmargin.svm.kernel.warm_start import WarmStart
 from maxmargin.svm.models.expansion import KernelExpansion
 from maxmargin.svm.models.multiclass import certain, predict_codes, votes_with_confidence
 from maxmargin.svm.report import report_fit
@@ -96,7 +97,7 @@ class KernelClassifier(PlattAttributes, ProbabilityMixin, ClassifierMixin, Updat
             check_weighted_classes(*check_labels(y), rows.weight, sample_weight)
         return self._fit_rows(rows, formulation, kernel, self._last_fit if self.warm_start else None)
 
-    def _updated(self, rows: InputRows, start: WarmStart) -> Any:
+    def _updated(self, rows: InputRows, start: WarmStart | None) -> Any:
         return self._fit_rows(rows, self._formulation(), self._kernel(), start)
 
     def _fit_rows(self, rows: InputRows, formulation: Formulation, kernel: Kernel, start: WarmStart | None) -> Any:
@@ -123,8 +124,7 @@ class KernelClassifier(PlattAttributes, ProbabilityMixin, ClassifierMixin, Updat
 
                 found = solve_joint(context, labels, formulation, start)
             else:
-                batched = self.solver == "auto" and start is None
-                found = solve_classes(context, labels, formulation, start, batched)
+                found = solve_classes(context, labels, formulation, start, self.solver == "auto")
             publish(self, context, found.table, found.intercept, codes)
             self.classes_, self.class_weight_, self.n_iter_ = classes, class_weight, found.n_iter
             self._scheme, self._present = scheme, labels.present

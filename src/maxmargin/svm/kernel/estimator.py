@@ -26,11 +26,12 @@ from maxmargin.runtime.control import check_run_options
 from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.validation import Array, Points, check_choice, check_flag, check_number
 from maxmargin.svm.compatibility import LibsvmAttributes
-from maxmargin.svm.kernel.context import FitContext, WarmStart
+from maxmargin.svm.kernel.context import FitContext
 from maxmargin.svm.kernel.formulations import Formulation
 from maxmargin.svm.kernel.publishing import CoefficientTable, publish
 from maxmargin.svm.kernel.solving.each import solve_subproblems
 from maxmargin.svm.kernel.solving.outcomes import BinaryModel, KernelOutcome, SolvedProblems, Subproblem
+from maxmargin.svm.kernel.warm_start import WarmStart
 from maxmargin.svm.kernel_input import KernelInput
 from maxmargin.svm.models.known_values import KnownValues
 from maxmargin.svm.models.predictor import PredictorMixin

@@ -55,6 +55,15 @@ class LongFitWarning(UserWarning):
     ----------
     seconds : float
         The estimate; NaN in a warning that was made without one.
+
+    Examples
+    --------
+    To treat it as an error, or not to see it:
+
+    >>> import warnings
+    >>> from maxmargin import LongFitWarning
+    >>> warnings.simplefilter("error", LongFitWarning)
+    >>> warnings.simplefilter("ignore", LongFitWarning)
     """
 
     seconds: float = math.nan

@@ -14,11 +14,12 @@ from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, Points, check_number, check_weights, warn
-from maxmargin.svm.kernel.context import FitContext, InputRows, WarmStart, prepare
+from maxmargin.svm.kernel.context import FitContext, InputRows, prepare
 from maxmargin.svm.kernel.estimator import KernelSVM
 from maxmargin.svm.kernel.formulations import BallDescription, Formulation, OneClass
 from maxmargin.svm.kernel.solving.outcomes import KernelOutcome
 from maxmargin.svm.kernel.updating import UpdateMixin
+from maxmargin.svm.kernel.warm_start import WarmStart
 from maxmargin.svm.models.predictor import Predictor
 from maxmargin.svm.models.region import RegionMixin
 from maxmargin.svm.report import report_fit
@@ -107,7 +108,7 @@ class OneClassSVM(UpdateMixin, KernelRegion):
         rows = InputRows(X, np.zeros(X.shape[0]), check_weights(sample_weight, X.shape[0]))
         return self._fit_rows(rows, self._formulation(), kernel, self._last_fit if self.warm_start else None)
 
-    def _updated(self, rows: InputRows, start: WarmStart) -> Any:
+    def _updated(self, rows: InputRows, start: WarmStart | None) -> Any:
         return self._fit_rows(rows, self._formulation(), self._kernel(), start)
 
     def _fit_rows(self, rows: InputRows, formulation: Formulation, kernel: Kernel, start: WarmStart | None) -> Any:

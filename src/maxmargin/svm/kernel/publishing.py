@@ -59,7 +59,7 @@ def publish(
     estimator.kernel_, estimator.intercept_, estimator.shape_fit_ = kernel, intercept, X.shape
     estimator.support_ = support.astype(np.int32)
     estimator.support_vectors_ = np.empty((0, 0)) if isinstance(kernel, Precomputed) else X[support]
-    estimator._gamma, estimator._sparse = getattr(kernel, "gamma", 0.0), sp.issparse(X)
+    estimator._gamma, estimator._sparse = np.float64(getattr(kernel, "gamma", 0.0)), sp.issparse(X)
     estimator.dual_coef_ = sp.csr_matrix(dual) if estimator._sparse else dual
     n_classes = len(values) + 1 if table.pairs else 0 if context.classes is None else len(context.classes)
     counts: Any = [len(support)] if codes is None else np.bincount(codes[support], minlength=n_classes)

@@ -23,11 +23,12 @@ from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, check_flag, check_number, check_weights
 from maxmargin.svm.kernel import forecast
-from maxmargin.svm.kernel.context import InputRows, WarmStart, prepare
+from maxmargin.svm.kernel.context import InputRows, prepare
 from maxmargin.svm.kernel.estimator import KernelSVM
 from maxmargin.svm.kernel.formulations import EpsilonRegression, Formulation, NuRegression
 from maxmargin.svm.kernel.solving.outcomes import BinaryModel
 from maxmargin.svm.kernel.updating import UpdateMixin
+from maxmargin.svm.kernel.warm_start import WarmStart
 from maxmargin.svm.report import report_fit
 
 
@@ -69,7 +70,7 @@ class KernelRegressor(RegressorMixin, KernelSVM, abc.ABC):
         rows = InputRows(X, target.astype(np.float64), check_weights(sample_weight, X.shape[0]))
         return self._fit_rows(rows, formulations, kernel, self._last_fit if self.warm_start else None)
 
-    def _updated(self, rows: InputRows, start: WarmStart) -> Any:
+    def _updated(self, rows: InputRows, start: WarmStart | None) -> Any:
         return self._fit_rows(rows, self._formulations(), self._kernel(), start)
 
     def _fit_rows(self, rows: InputRows, own: list[Formulation], kernel: Kernel, start: WarmStart | None) -> Any:

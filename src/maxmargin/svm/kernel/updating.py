@@ -2,7 +2,7 @@
 
 A model is updated by the same fit, over the rows as they are now, from where the solution was: rows that stay keep
 their variables, new rows begin at zero, and what removed rows leave of the equality constraint goes to free variables
-(:meth:`~maxmargin.problems.dual.DualProblem.feasible`). The result is certified like any fit, so that it is the model
+(:mod:`maxmargin.svm.kernel.warm_start`). The result is certified like any fit, so that it is the model
 of a fit to the same rows, to ``tol``.
 """
 
@@ -16,13 +16,11 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.kernels import Precomputed
-from maxmargin.runtime.canonical_rows import canonical_rows
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, check_targets, check_weights
-from maxmargin.svm.kernel.context import InputRows, StoredVariables, WarmStart, identity_of
-from maxmargin.svm.models.multiclass import pairs
+from maxmargin.svm.kernel.context import InputRows
+from maxmargin.svm.kernel.warm_start import WarmStart
 
-SMALLEST_WEIGHT = np.finfo(np.float64).tiny
 TWO_SIDED = ("eps_svr", "nu_svr")
 
 
@@ -31,7 +29,7 @@ class UpdateMixin:
     coefficients."""
 
     _kind: ClassVar[str]  # of its problems, as in :class:`~maxmargin.problems.dual.DualProblem`
-    _updated: Callable[[InputRows, WarmStart], Any]  # the fit over validated rows, from a start
+    _updated: Callable[[InputRows, WarmStart | None], Any]  # the fit over validated rows, from a start
 
     @all_or_nothing
     def learn(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -65,7 +63,7 @@ class UpdateMixin:
         sparse = sp.issparse(rows.X) or sp.issparse(X)
         points = sp.vstack([rows.X, X], format="csr") if sparse else np.concatenate([rows.X, X])
         everything = InputRows(points, np.concatenate([rows.target, target]), np.concatenate([rows.weight, weights]))
-        return self._updated(everything, self._own_start(rows))
+        return self._updated(everything, self._start(rows))
 
     @all_or_nothing
     def forget(self, rows: Any) -> Self:
@@ -89,7 +87,12 @@ class UpdateMixin:
         if not keep.any():
             raise ValueError(f"rows names all {len(keep):,} training rows: at least one must remain.")
         kept = InputRows(given.X[keep], given.target[keep], given.weight[keep])
-        return self._updated(kept, self._own_start(given))
+        return self._updated(kept, self._start(given))
+
+    def _start(self, rows: InputRows) -> WarmStart | None:
+        """The solution of the last fit, which was over these rows."""
+        last: WarmStart | None = self._last_fit  # type: ignore[attr-defined]
+        return None if last is None else last.over(rows)
 
     def _checked_rows(self, method: str) -> InputRows:
         """The rows of the last fit, or why they are not there."""
@@ -111,38 +114,6 @@ class UpdateMixin:
         if not same:
             raise ValueError(f"X has been changed in place since fit, so that {method} would mix two sets. Use fit.")
         return rows
-
-    def _own_start(self, rows: InputRows) -> WarmStart:
-        """The variables of this model, by the content of its rows."""
-        classes = getattr(self, "classes_", None)
-        target = rows.target if classes is None else np.searchsorted(classes, rows.target)
-        canonical = canonical_rows(rows.X, target, rows.weight)
-        dual = self.dual_coef_  # type: ignore[attr-defined]
-        dual = dual.toarray() if sp.issparse(dual) else dual
-        table = np.zeros((len(dual), len(canonical.weight)))
-        of = canonical.member_of[self.support_]  # type: ignore[attr-defined]
-        np.add.at(table.T, of[of >= 0], dual.T[of >= 0])
-        target = target[canonical.representative]
-        return WarmStart(identity_of(canonical.key, target), self._stored_variables(table, target))
-
-    def _stored_variables(self, table: Array, codes: Array) -> list[StoredVariables]:
-        """The variables of the fit's problems, from the coefficients of canonical rows, one line per function, and the
-        rows' classes."""
-        scheme, kind = getattr(self, "_scheme", ""), self._kind
-        if kind in TWO_SIDED:
-            return [StoredVariables(kind, np.vstack([np.maximum(table, 0.0), np.minimum(table, 0.0)]))]
-        if scheme == "crammer_singer":
-            return [StoredVariables("joint", table)]
-        lines = list(table)
-        if scheme == "ovo" and len(self.classes_) > 2:  # type: ignore[attr-defined]
-            lines = [  # LIBSVM's layout: a row of class i has its coefficients against the others, in their order
-                np.where(codes == i, table[j - 1], np.where(codes == j, table[i], 0.0))
-                for i, j in pairs(len(self.classes_))  # type: ignore[attr-defined]
-            ]
-        if kind == "nu_svc":  # coefficients were divided by rho
-            nu: float = self.nu  # type: ignore[attr-defined]
-            lines = [line * (nu * np.count_nonzero(line) / max(np.abs(line).sum(), SMALLEST_WEIGHT)) for line in lines]
-        return [StoredVariables(kind, line[None, :]) for line in lines]
 
 
 def _checked_places(rows: Any, n: int) -> Array:

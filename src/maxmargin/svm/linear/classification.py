@@ -211,7 +211,7 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
         )
         fitted = solve_problems(context, problems, constant, (bound_of(C, rows.weight), self.class_weight_))
         if self.calibration is not None:
-            from maxmargin.svm.linear.calibrating import calibrate_one_vs_rest  # only these fits wait for its modules
+            from maxmargin.svm.linear.calibrating import calibrate_one_vs_rest  # imported by fits that need it
 
             with context.control.catching_interrupts():
                 goal, weight = self._calibration_goal(rows), self._own_weight(rows)

@@ -227,7 +227,7 @@ class LinearReport(FitReport):
     >>> print(LinearSVC(loss="hinge").fit([[-1.0], [1.0]], ["left", "right"]).report_)
     model            LinearSVC, 2 classes
     parameters       C = 1, hinge loss, free intercept
-    solver           barrier (the primal has 1 unknown (columns), the dual 2 (rows): a 1 x 1 system an iteration)
+    solver           barrier (the primal has 1 unknown (columns), the dual 2 (rows): a 1 x 1 system per iteration)
     status           optimal within the tolerance
     ...
     """

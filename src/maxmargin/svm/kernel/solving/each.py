@@ -66,7 +66,8 @@ def solve_subproblems(
             gram = context.gram_of(sub.rows) if gram_of is None else gram_of(t)
             from maxmargin.svm.kernel.solving.near import solve_near
 
-            near = solve_near(context, sub, lambda posed: kernel_values(context, posed), gram, control)
+            with single_threaded_blas():
+                near = solve_near(context, sub, lambda posed: kernel_values(context, posed), gram, control)
             if near is not None:
                 models[t], evaluations[t] = near
                 batched[t] = True
@@ -199,9 +200,12 @@ def untouched(sub: Subproblem, status: Status) -> BinaryModel:
 # ------------------------------------------------------------ many classes in one batch
 
 
-def solve_pairs(context: FitContext, rows: Array, bounds: Array, n_classes: int) -> SolvedProblems | None:
+def solve_pairs(
+    context: FitContext, rows: Array, bounds: Array, n_classes: int, start_of: Callable[[Posed], Array | None]
+) -> SolvedProblems | None:
     """C-SVC of all pairs of classes, over canonical rows with finite bounds, as one batch; None where another way is
-    better. What the batch leaves unfinished is solved one by one."""
+    better. ``start_of`` gives the variables to start from, or None for zero. What the batch leaves unfinished is solved
+    one by one."""
     posed = batch.pairs_of_classes(context.target[rows], bounds, n_classes)
     if len(rows) < context.n:
         posed = replace(posed, order=rows[posed.order])
@@ -216,6 +220,7 @@ def solve_pairs(context: FitContext, rows: Array, bounds: Array, n_classes: int)
         control=context.control,
         budget=context.budget,
         threads=context.threads,
+        start=start_of(posed),
         index=index,
     )
     _report_batch(context.control, solved)

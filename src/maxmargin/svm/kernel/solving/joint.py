@@ -16,10 +16,11 @@ from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.crammer_singer import CrammerSinger
 from maxmargin.svm.kernel.classes import Labels, SolvedClasses, TrainingCodes
-from maxmargin.svm.kernel.context import FitContext, WarmStart
+from maxmargin.svm.kernel.context import FitContext
 from maxmargin.svm.kernel.formulations import Formulation
 from maxmargin.svm.kernel.publishing import CoefficientTable
 from maxmargin.svm.kernel.solving.outcomes import KernelOutcome
+from maxmargin.svm.kernel.warm_start import WarmStart
 from maxmargin.svm.report import SolverUsed
 
 

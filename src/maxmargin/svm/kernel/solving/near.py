@@ -2,37 +2,41 @@
 
 With a = a_0 + d and g = Q a_0 + p the problem is one in d with the same kernel matrix,
 
-    minimise 1/2 d'Q d + g'd    subject to  lower - a_0 <= d <= upper - a_0  and sums of zero,
+    minimise 1/2 d'Q d + g'd    subject to  lower - a_0 <= d <= upper - a_0  and a given sum,
 
 which starts at zero, so that kernel values are computed for the few variables that change and not for all support
-vectors. Besides, only rows take part whose variables are free, or whose gradient is near the offset or beyond it; the
-others are checked afterwards, and join where they miss the conditions.
+vectors; the sum is what a_0 lacks where rows have left. Besides, only rows take part whose variables are free, or whose
+gradient is near the offset or beyond it; the others are checked afterwards, and join where they miss the conditions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from maxmargin.kernels.gram.operator import Gram
 from maxmargin.problems import optimality
 from maxmargin.problems.dual import DualProblem
-from maxmargin.problems.verification import certified_status, verified
+from maxmargin.problems.verification import EQUALITY_TOLERANCE, certified_status, verified
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.solution import Solution
 from maxmargin.svm.kernel.context import FitContext
 from maxmargin.svm.kernel.solving import batch
-from maxmargin.svm.kernel.solving.batch import KernelValues, Posed
+from maxmargin.svm.kernel.solving.batch import KernelValues, Posed, Solved
+from maxmargin.svm.kernel.solving.free_sets import newton_point
 from maxmargin.svm.kernel.solving.outcomes import BinaryModel, Subproblem
+from maxmargin.svm.models.expansion import KernelExpansion
 
 KINDS = ("c_svc", "eps_svr", "one_class")  # one equality over all variables
-NEAR_MAX_VARIABLES = 4_000  # that take part: with more, working sets over all rows are faster
+MOVING_MAX_ROWS = 1_500  # of a round, unless more are free: all their kernel values are a few milliseconds' work
+STEPS_PER_ROW = 4  # pair steps after which Newton's method takes over
 NEAR_OFFSET = 0.1  # of the margin (1, epsilon or rho): gradients this near to the offset take part at once
-MAX_ROUNDS = 6  # in which rows join; from a start that is near, two or three
+NEWTON_TURNS = 3
+MAX_ROUNDS = 10  # in which rows join; from a start that is near, two or three
 INNER_TOL, ROUND_TOL = 0.5, 0.75  # shares of tol for a round and for its rows together; rounding has the rest
 
 ValuesFor: TypeAlias = Callable[[Posed], tuple[KernelValues | None, Array | None]]
@@ -49,66 +53,131 @@ def solve_near(
         return None
     if not problem.fit_intercept or not np.isfinite(problem.bound).all() or control.max_iter >= 0:
         return None
-    a, goal = problem.feasible(sub.start), context.tol * problem.tol_scale
-    coef = problem.coefficients(a)
-    used = np.flatnonzero(coef)
-    f, steps = gram.product(used, coef[used], single=True), 0
+    goal, steps = context.tol * problem.tol_scale, 0
+    a, f = _start(context, sub, gram)
     for count in range(MAX_ROUNDS):
-        gradient = problem.gradient(f, a)
+        gradient, missing = problem.gradient(f, a), float(problem.totals[0] - a.sum())
         rise, fall = (float(side[0]) for side in optimality.sides(problem, a, gradient))
-        if fall - rise <= (goal if count == 0 else ROUND_TOL * goal):  # a start at the solution stays there
-            break
+        balanced = abs(missing) <= EQUALITY_TOLERANCE * float(np.abs(a).sum())
+        share = ROUND_TOL if count else 1.0  # a start at the solution stays there
+        if balanced and fall - rise <= share * goal:
+            model = _certified(context, sub, a, f, steps, control)
+            if model.solution.status.converged:
+                return model, evaluations
+            f = model.f.copy()  # float32 errs by too much here: the rows that decide go on from float64
+            rows = _moving_rows(problem, a, problem.gradient(f, a))
+            f[rows] = gram.product(*_terms(problem, a), rows)
+            gradient = problem.gradient(f, a)
         rows = _moving_rows(problem, a, gradient)
-        change = _change(problem, rows, a, gradient)
-        if change.n_variables > NEAR_MAX_VARIABLES:
-            return None
+        change = _change(problem, rows, a, gradient, 0.0 if balanced else missing)
         posed = batch.one_problem(change)
-        if posed is None or control.stop() is not None:
+        values, places = (None, None) if posed is None else values_for(posed)
+        if posed is None or values is None or control.stop() is not None:
             return None
-        values, places = values_for(posed)
-        if values is None or not batch.suits(posed, values, context.budget):
+        if not batch.suits(posed, values, context.budget):
             return None
-        at = sub.rows[rows]
-        solved = batch.solve_posed(
-            posed,
-            values,
-            tol=INNER_TOL * context.tol,
-            control=control,
-            budget=context.budget,
-            threads=context.threads,
-            index=at if places is None else places[at],
-        )
+        at, begin = sub.rows[rows], change.balanced(np.zeros(change.n_variables))
+        few = len(rows) <= MOVING_MAX_ROWS
+        first = replace(control, max_iter=STEPS_PER_ROW * len(rows)) if few else control
+        options: dict[str, Any] = {"tol": INNER_TOL * context.tol, "budget": context.budget, "threads": context.threads}
+        index = at if places is None else places[at]
+        solved = batch.solve_posed(posed, values, start=begin, index=index, control=first, **options)
+        if few and solved.status[0] in (batch.MAX_STEPS, batch.CREEPS):
+            solved, own = _newton_steps(change, posed, solved, gram.block(rows, rows), first, options)
+            evaluations += own
+        elif solved.status[0] != batch.OPTIMAL:
+            return None
         steps, evaluations = steps + int(solved.steps[0]), evaluations + int(solved.evaluations[0])
-        if solved.status[0] != batch.OPTIMAL:
-            return None
         a[_variables(problem, rows)] += solved.a
         a = problem.at_bounds(a)
         moved = change.coefficients(solved.a)
         changed = np.flatnonzero(moved)
-        f = f + gram.product(rows[changed], moved[changed], single=True)
+        f = f + _product(gram, rows[changed], moved[changed])
+    return None
+
+
+def _certified(context: FitContext, sub: Subproblem, a: Array, f: Array, steps: int, control: Control) -> BinaryModel:
+    """The model of these variables, with the status that its verified certificate gives it."""
+    problem, goal = sub.problem, context.tol * sub.problem.tol_scale
     f = verified(problem, a, f, context.defined_values(sub.rows))
     offset = optimality.offsets(problem, a, problem.gradient(f, a))
     certificate = optimality.certify(problem, a, f, offset)
     status = certified_status(Status.OPTIMAL, certificate, float(np.abs(a).sum()), goal)
-    if not status.converged:
-        return None
     solution = Solution(a, f, status, steps, fresh=True)
-    model = BinaryModel(sub.rows, problem, solution, certificate, f, *problem.scalars(offset), control.seen)
-    return model, evaluations
+    return BinaryModel(sub.rows, problem, solution, certificate, f, *problem.scalars(offset), control.seen)
+
+
+def _newton_steps(
+    change: DualProblem, posed: Posed, solved: Solved, K: Array, control: Control, options: dict[str, Any]
+) -> tuple[Solved, int]:
+    """Newton's method and pair steps in turns, on the kernel values K of the problem's rows; what they came to, and the
+    number of these values."""
+    values, steps = KernelValues.of_matrix(K), solved.steps
+    for _ in range(NEWTON_TURNS):
+        start = newton_point(change, K, solved.a)
+        solved = batch.solve_posed(posed, values, start=start, control=control, **options)
+        steps = steps + solved.steps
+        if solved.status[0] in (batch.OPTIMAL, batch.STOPPED):
+            break
+    return replace(solved, steps=steps), K.size
+
+
+def _start(context: FitContext, sub: Subproblem, gram: Gram) -> tuple[Array, Array]:
+    """Variables within their bounds, and their fitted values: those of the last fit where they are known, without the
+    terms of coefficients that are not there any more. The sum of these variables may not be what it is to be."""
+    problem, last = sub.problem, sub.last
+    if last is None:
+        assert sub.start is not None
+        a = problem.feasible(sub.start)
+        return a, _product(gram, *_terms(problem, a))
+    a = problem.at_bounds(np.clip(last.values, problem.lower, problem.upper))
+    columns, cut = _terms(problem, a - last.values)
+    new = np.ones(problem.n_rows, bool)
+    new[last.known] = False
+    f = np.zeros(problem.n_rows)
+    f[last.known] = last.f
+    rows, (used, coefficient) = np.flatnonzero(new), _terms(problem, last.values)
+    if len(rows) and len(used):
+        f[rows] = gram.product(used, coefficient, rows, single=True)
+    if len(columns):
+        f += _product(gram, columns, cut)
+    if len(last.coefficient):
+        gone = KernelExpansion(context.kernel, last.points, last.coefficient[:, None], np.zeros(1))
+        old = last.known
+        f[old] -= gone.decision(context.X[sub.rows[old]], context.threads)[:, 0]
+    return a, f
+
+
+def _terms(problem: DualProblem, a: Array) -> tuple[Array, Array]:
+    """The rows whose coefficients are not zero, and these."""
+    coefficient = problem.coefficients(a)
+    used = np.flatnonzero(coefficient)
+    return used, coefficient[used]
+
+
+def _product(gram: Gram, columns: Array, coefficient: Array) -> Array:
+    """K[:, columns] @ coefficient; of the linear kernel by w."""
+    points = gram.linear_points()
+    if points is None or len(columns) == 0:
+        return gram.product(columns, coefficient, single=True)
+    return np.asarray(points @ (points[columns].T @ coefficient))
 
 
 def _moving_rows(problem: DualProblem, a: Array, gradient: Array) -> Array:
-    """Rows with a variable that is free, misses the conditions or nearly does."""
+    """Rows with a variable that is free, misses the conditions or nearly does: the free ones and those that miss them
+    most, if there are many."""
     may_rise, may_fall = a < problem.upper, a > problem.lower
     free = may_rise & may_fall
     rise, fall = (float(side[0]) for side in optimality.sides(problem, a, gradient))
     offset = float(np.median(gradient[free])) if free.any() else 0.5 * (rise + fall)  # new rows move the sides far
     size = {"c_svc": 1.0, "eps_svr": problem.epsilon, "one_class": abs(offset)}[problem.kind]
-    near = NEAR_OFFSET * size
-    moving = free | (may_rise & (gradient < offset + near)) | (may_fall & (gradient > offset - near))
-    chosen = np.zeros(problem.n_rows, bool)
-    chosen[problem.row[moving]] = True
-    return np.flatnonzero(chosen)
+    beyond = np.maximum(np.where(may_rise, offset - gradient, -np.inf), np.where(may_fall, gradient - offset, -np.inf))
+    score = np.where(free, np.inf, beyond).reshape(-1, problem.n_rows).max(axis=0)
+    chosen = np.flatnonzero(score > -NEAR_OFFSET * size)
+    most = max(int(np.count_nonzero(score == np.inf)), MOVING_MAX_ROWS)
+    if len(chosen) > most:
+        chosen = np.sort(chosen[np.argpartition(-score[chosen], most - 1)[:most]])
+    return chosen
 
 
 def _variables(problem: DualProblem, rows: Array) -> Array:
@@ -116,8 +185,8 @@ def _variables(problem: DualProblem, rows: Array) -> Array:
     return np.concatenate([rows + k * problem.n_rows for k in range(problem.n_variables // problem.n_rows)])
 
 
-def _change(problem: DualProblem, rows: Array, a: Array, gradient: Array) -> DualProblem:
-    """The problem of the change of some rows' variables."""
+def _change(problem: DualProblem, rows: Array, a: Array, gradient: Array, total: float) -> DualProblem:
+    """The problem of the change of some rows' variables, whose sum is ``total``."""
     at = _variables(problem, rows)
     return replace(
         problem,
@@ -129,5 +198,5 @@ def _change(problem: DualProblem, rows: Array, a: Array, gradient: Array) -> Dua
         lower=problem.lower[at] - a[at],
         upper=problem.upper[at] - a[at],
         group=problem.group[at],
-        totals=np.zeros_like(problem.totals),
+        totals=np.full_like(problem.totals, total),
     )

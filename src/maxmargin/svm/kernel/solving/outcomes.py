@@ -18,10 +18,22 @@ from maxmargin.problems.dual import DualProblem, c_svc
 from maxmargin.problems.optimality import Certificate, Certificates
 from maxmargin.runtime.control import Progress, Status
 from maxmargin.runtime.history import History
-from maxmargin.runtime.validation import Array
+from maxmargin.runtime.validation import Array, Points
 from maxmargin.solvers.solution import Solution
 from maxmargin.svm.kernel.solving.batch import STATUSES, Solved
 from maxmargin.svm.report import SolverUsed
+
+
+@dataclass(frozen=True)
+class LastSolution:
+    """A solution of almost the same problem, with its fitted values: the same kernel, but for some rows and bounds."""
+
+    values: Array  # one entry per variable; zeros of rows that it did not have
+    known: Array  # the rows that it had
+    f: Array  # their fitted values, without intercept
+    # points, coefficient: terms of its function that belong to rows which are no longer there
+    points: Points
+    coefficient: Array
 
 
 @dataclass(frozen=True)
@@ -30,7 +42,8 @@ class Subproblem:
 
     rows: Array
     problem: DualProblem
-    start: Array | None = None
+    start: Array | None = None  # feasible
+    last: LastSolution | None = None  # what ``start`` was made of, where its fitted values are known
 
 
 @dataclass(frozen=True)

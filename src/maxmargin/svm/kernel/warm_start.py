@@ -1,0 +1,153 @@
+"""What the next fit may start from: variables and fitted values of the last one, found again row by row.
+
+A row is known by its content and target, so that rows may come, leave and change places between the fits. Where no
+kernel value has changed either, the fitted values f = K a of the rows that are still there are known up to the terms of
+coefficients that are not: those of rows that left, and of rows whose new bounds exclude their variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin.kernels import Kernel
+from maxmargin.kernels.gram.sides import form_of
+from maxmargin.problems.dual import DualProblem, c_svc
+from maxmargin.runtime.canonical_rows import MIXING_FACTOR
+from maxmargin.runtime.validation import Array, Points
+from maxmargin.svm.kernel.context import FitContext, InputRows
+from maxmargin.svm.kernel.solving.batch import Posed
+from maxmargin.svm.kernel.solving.outcomes import BinaryModel, LastSolution, Subproblem
+
+
+@dataclass(frozen=True)
+class StoredVariables:
+    """The solution of one problem."""
+
+    kind: str
+    rows: Array  # its rows among those of the fit
+    values: Array  # one column per row, one line per variable of a row
+    f: Array | None = None  # fitted values of its rows, without intercept
+
+
+@dataclass(frozen=True)
+class WarmStart:
+    """The solutions of a fit."""
+
+    identity: Array  # content and target of each canonical row, as one number
+    variables: Sequence[StoredVariables]  # one per problem; of a joint problem, one with a line per class
+    kernel: Kernel | None = None  # resolved, where the fitted values are those of its values alone
+    representative: Array | None = None  # an input row of each canonical row
+    given: InputRows | None = None  # the input rows, where they are at hand
+
+    @classmethod
+    def of(cls, context: FitContext, models: Sequence[BinaryModel]) -> WarmStart:
+        """The solutions of a fit's problems."""
+        variables = [
+            StoredVariables(m.problem.kind, m.rows, m.solution.a.reshape(_per_row(m.problem), -1), m.f) for m in models
+        ]
+        kernel = context.kernel if context.centre is None else None
+        return cls(_identity(context), variables, kernel, context.rows.representative)
+
+    @classmethod
+    def of_joint(cls, context: FitContext, rows: Array, A: Array) -> WarmStart:
+        """The solution of a joint problem over some of the rows."""
+        return cls(_identity(context), [StoredVariables("joint", rows, A.T)])
+
+    def over(self, given: InputRows) -> WarmStart:
+        """The same with the input rows of the last fit at hand."""
+        return replace(self, given=given)
+
+    def joint_start(self, context: FitContext, rows: Array, n_classes: int) -> Array | None:
+        """A start of a joint problem over these rows, one column per class."""
+        stored = self.variables[0] if self.variables else None
+        if stored is None or stored.kind != "joint" or len(stored.values) != n_classes:
+            return None
+        values, _ = self._known(stored, self._places(context), rows)
+        return values.T.copy()
+
+    def starts(self, context: FitContext, posed: Sequence[Subproblem]) -> list[Subproblem]:
+        """The problems with their starts: the last variables, row by row wherever a row is known."""
+        if len(self.variables) != len(posed):
+            return list(posed)
+        places, same, started = self._places(context), self._same_values(context), []
+        for sub, stored in zip(posed, self.variables, strict=True):
+            if stored.kind == sub.problem.kind and len(stored.values) == _per_row(sub.problem):
+                values, at = self._known(stored, places, sub.rows)
+                start = sub.problem.at_bounds(sub.problem.feasible(sub.problem.at_bounds(values.ravel())))
+                last = self._last_solution(context, stored, values, at) if same else None
+                sub = Subproblem(sub.rows, sub.problem, start, last)
+            started.append(sub)
+        return started
+
+    def start_of_pairs(self, context: FitContext, posed: Posed) -> Array | None:
+        """A start of all pairs of classes, problem after problem; None if the last fit had others."""
+        if len(self.variables) != posed.n_problems or any(stored.kind != posed.kind for stored in self.variables):
+            return None
+        places, start = self._places(context), np.empty(posed.at[-1])
+        for p, stored in enumerate(self.variables):
+            own = slice(posed.at[p], posed.at[p + 1])
+            problem = c_svc(posed.target[own], posed.upper[own] - posed.lower[own])
+            start[own] = problem.feasible(problem.at_bounds(self._known(stored, places, posed.rows(p))[0].ravel()))
+        return start
+
+    def _places(self, context: FitContext) -> Array:
+        """The place that each canonical row had in the last fit; -1 where it is new."""
+        now = _identity(context)
+        if len(self.identity) == 0:
+            return np.full(len(now), -1)
+        order = np.argsort(self.identity, kind="stable")
+        before = order[np.searchsorted(self.identity, now, sorter=order).clip(max=len(order) - 1)]
+        return np.where(self.identity[before] == now, before, -1)
+
+    def _known(self, stored: StoredVariables, places: Array, rows: Array) -> tuple[Array, Array]:
+        """The stored variables of rows that are known, zeros of the others; and the columns they are from, or -1."""
+        column = np.full(len(self.identity) + 1, -1)  # the last one is that of new rows
+        column[stored.rows] = np.arange(len(stored.rows))
+        at = column[places[rows]]
+        known = at >= 0
+        values = np.zeros((len(stored.values), len(rows)))
+        values[:, known] = stored.values[:, at[known]]
+        return values, at
+
+    def _same_values(self, context: FitContext) -> bool:
+        """Whether every kernel value is what it was in the last fit."""
+        form = None if self.kernel is None or context.centre is not None else form_of(self.kernel)
+        return form is not None and form == form_of(context.kernel)
+
+    def _last_solution(
+        self, context: FitContext, stored: StoredVariables, values: Array, at: Array
+    ) -> LastSolution | None:
+        """The solution as it was, on the rows of today; None where its fitted values cannot be known."""
+        if stored.f is None or context.X.dtype == object:
+            return None
+        left = np.ones(len(stored.rows), bool)
+        left[at[at >= 0]] = False
+        coefficient = stored.values.sum(axis=0)
+        gone = np.flatnonzero(left & (coefficient != 0))
+        points: Points = context.X[:0]
+        if len(gone):
+            if self.given is None or self.representative is None:
+                return None
+            points = self.given.X[self.representative[stored.rows[gone]]]
+            if sp.issparse(context.X):
+                points = sp.csr_matrix(points)
+            elif sp.issparse(points):
+                points = points.toarray()
+        known = np.flatnonzero(at >= 0)
+        return LastSolution(values.ravel(), known, stored.f[at[known]], points, coefficient[gone])
+
+
+def _per_row(problem: DualProblem) -> int:
+    """Variables of a row."""
+    return problem.n_variables // problem.n_rows
+
+
+def _identity(context: FitContext) -> Array:
+    """Content and target of each canonical row in one number."""
+    bits = np.ascontiguousarray(context.target, np.float64).view(np.uint64)
+    identity: Array = context.rows.key ^ (bits * MIXING_FACTOR)
+    return identity
