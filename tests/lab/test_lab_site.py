@@ -231,7 +231,9 @@ def test_a_notebook_shows_the_data_of_an_estimator(browser: Any, lab: Any) -> No
     page.set_default_timeout(60_000)
     complaints: list[str] = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.route("**/notebook", lambda route: route.fulfill(content_type="text/html", body=shown._repr_html_()))
+    page.route(
+        "**/notebook", lambda route: route.fulfill(content_type="text/html; charset=utf-8", body=shown._repr_html_())
+    )
     page.goto(f"{lab.home}notebook")
     frame = page.frame_locator("iframe")
     frame.locator(".comment", has_text="of 40 points").first.wait_for()
