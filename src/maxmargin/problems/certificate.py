@@ -77,7 +77,7 @@ class Certificates(Sequence[Certificate]):
 
     Examples
     --------
-    >>> from maxmargin.problems.optimality import Certificate, Certificates
+    >>> from maxmargin.problems.certificate import Certificate, Certificates
     >>> both = Certificates.of([Certificate(3.0, 2.5, 0.1, 0, 0, 0, 0, 1), Certificate(2.0, 2.0, 0.0, 0, 0, 0, 0, 1)])
     >>> len(both), both.violation, both[0].gap
     (2, array([0.1, 0. ]), 0.5)

@@ -41,7 +41,7 @@ SUGGEST_MIN_GAP = 1e-3  # relative gap up to which given multipliers are good en
 class PrimalCertificate(Certificate):
     """What can be reported of (w, b) without trusting its solver.
 
-    Besides the fields of :class:`~maxmargin.problems.optimality.Certificate`:
+    Besides the fields of :class:`~maxmargin.problems.certificate.Certificate`:
 
     Attributes
     ----------
