@@ -282,7 +282,7 @@ MISTAKES = {
     ),
     "sets in a column": (
         lambda: SVC().fit(TABLE.assign(sex=[{1}] * 30), Y),
-        ValueError,
+        TypeError,
         "objects of type set in column 'sex'",
         "drop the column",
     ),

@@ -24,6 +24,7 @@ NUMBER_DATES = "Convert them to numbers, such as days since a fixed date, or dro
 SPREAD = "Give each of its numbers a column of its own."
 CONVERT = "Convert it to numbers, for instance with TableEncoder(forms=...), or drop the column."
 MARK = "If that marks missing values, replace them by NaN and impute them, for instance by the column's median."
+OBJECTS = "objects of type"
 MISSING_MARKS = {"", "?", "-", ".", "na", "n/a", "n.a.", "none", "null", "unknown", "missing"}
 WRITTEN_NUMBER = re.compile(r"\W*\d[\d.,' \xa0]*\W*")  # 1,5 or $1,200 or 12 %
 IMPUTE = "Drop such rows or columns, or impute the missing values (for instance by the column's median)."
@@ -49,7 +50,11 @@ def explained(error: Exception, X: Any, y: Any = None, *, name: str = "X", numer
         message = _about_targets(text, y)
     else:
         message = _about_points(text, X, name) or (_about_text_targets(y) if numeric and y is not None else None)
-    return error if message is None else ValueError(message)
+    if message is None:
+        return error
+    if isinstance(error, TypeError) and OBJECTS in message:
+        return TypeError(f"{message} ({text})")  # Python's words, which programs look for
+    return ValueError(message)
 
 
 # ------------------------------------------------------------ points
@@ -76,7 +81,7 @@ def without_dates(y: Any) -> Any:
 
 def _not_numbers(name: str, what: str, column: Any, first: Any) -> str:
     remedy = {"dates": NUMBER_DATES, "lists": SPREAD}.get(what, ENCODE)
-    if what.startswith("objects"):
+    if what.startswith(OBJECTS):
         return f"{name} contains {what} in column {_shown_name(column)}. Give numbers, or drop the column."
     if what == "text" and isinstance(first, str):
         if first.strip().lower() in MISSING_MARKS:
@@ -181,7 +186,7 @@ def _not_a_number(kind: str, values: Array) -> tuple[str, Any] | None:
         if isinstance(value, (list, tuple, np.ndarray)):
             return "lists", value
         if not hasattr(value, "__float__") and not isinstance(value, (str, bytes, complex)):
-            return f"objects of type {type(value).__name__}", value
+            return f"{OBJECTS} {type(value).__name__}", value
     return None
 
 
