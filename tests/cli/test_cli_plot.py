@@ -73,6 +73,19 @@ def test_support_vectors_are_drawn_where_they_are():
     np.testing.assert_allclose(drawn, X[pipeline[-1].support_])
 
 
+def test_rings_of_scaled_data_are_dashed_where_those_of_the_model_are():
+    from maxmargin.cli._pictures import _plane
+
+    X = MOONS * [1.7, 53.3] + 7.1
+    pipeline = make_pipeline(StandardScaler(), SVC(C=2.0, tol=1e-8)).fit(X, SIDES)
+    _, figure = _plane(Model("", pipeline, False), X, SIDES, None)
+    (rings,) = (found for found in figure.axes[0].collections if found.get_zorder() == 5)
+    slack = 1 - np.where(SIDES == 1, 1, -1) * pipeline.decision_function(X)
+    expected = slack[pipeline[-1].support_] > 1e-4
+    assert [style[1] is not None for style in rings.get_linestyle()] == expected.tolist()
+    assert 0 < expected.sum() < len(expected)
+
+
 def test_data_without_labels_are_coloured_by_prediction(tmp_path):
     save(SVC().fit(MOONS, SIDES), tmp_path / "m.mm")
     result = call("plot", tmp_path / "m.mm", write(tmp_path / "d.npz", MOONS, None), "-o", tmp_path / "m.svg", "--json")

@@ -224,6 +224,9 @@ def test_one_class():
     assert len(rings(display)) == len(model.support_)
     assert "nu = 0.2" in display.caption_.get_text()
     assert "margin" not in display.caption_.get_text()
+    shapes = {handle.get_label(): handle.get_marker() for handle in display.handles_}
+    assert shapes["inside the region"] == "o"  # that of blue elsewhere
+    assert shapes["outside the region"] == "s"
 
 
 def test_the_perceptron_has_a_boundary_and_no_margin():

@@ -99,7 +99,7 @@ def test_planes_and_curves_lie_where_f_says(modules: Any, which: str) -> None:
     assert len(pieces) > 40
     for ends in pieces:
         for end in ends:
-            assert abs(w @ back(found, end["lifted"]) + b) < 0.02 * size  # on a net of 25 x 25 nodes
+            assert abs(w @ back(found, end["lifted"]) + b) < 0.002 * size  # between the nodes of a net too
             assert end["flat"][2] == found["ground"]
 
 
@@ -115,6 +115,26 @@ def test_surface_of_a_gaussian_model(modules: Any) -> None:
     assert min(heights) == pytest.approx(low, abs=0.05 * (high - low))
     assert max(heights) == pytest.approx(high, abs=0.05 * (high - low))
     assert back(found, [0, 0, found["ground"]])[2] == pytest.approx(0, abs=1e-6)  # flat is f = 0
+
+
+def test_numbers_of_two_axes_keep_apart_at_their_corner(modules: Any) -> None:
+    found = modules.evaluate("""import('/static/js/lift/axes.js').then(async ({ paintAxes }) => {
+        const { Camera } = await import('/static/js/lift/camera.js');
+        const numbers = [];
+        const fillText = (...given) => numbers.push(given);
+        const g = { measureText: () => ({ width: 10 }), strokeText() {}, fillText };
+        const camera = new Camera();
+        camera.fit(375, 375);
+        const names = ["x", "y", "z"];
+        const range = [-1.04, 1.04];
+        const given = { flat: names, lifted: names, ranges: [range, range, range], flatRanges: [range, range, range] };
+        paintAxes(g, camera.look(), { muted: "", plane: "", ink: "" }, 15, { ...given, floor: -1, width: 375, t: 1 });
+        return numbers.filter(([text]) => Number.isFinite(Number(text.replace("−", "-"))));
+    })""")
+    assert len(found) >= 4  # of the six, without those at two corners
+    for k, (_, *place) in enumerate(found):
+        for _, *other in found[:k]:
+            assert abs(place[0] - other[0]) > 20 or abs(place[1] - other[1]) > 13
 
 
 def test_polar_net_is_torn_at_the_jump(modules: Any) -> None:

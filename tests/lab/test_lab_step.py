@@ -167,6 +167,34 @@ def test_speed_counts_steps(modules: Any) -> None:
     assert found["fast"] == [2, 3, 3, 4]  # 64 / 20 = 3.2 steps a picture
 
 
+def test_dots_of_curves_are_whole_at_both_ends(modules: Any) -> None:
+    dots = modules.evaluate("""import('/static/js/step/curves.js').then(({ curves }) => {
+        const canvas = new OffscreenCanvas(800, 400);
+        const g = canvas.getContext("2d");
+        const run = { last: 1, answer: { curves: { iteration: [0, 5] } } };
+        const style = { g, rem: 40, palette: { line: "#000", muted: "#000" } };
+        const edges = [40 * 3.1, 800 - 40 * 0.8]; // of the frame
+        return [0, 1].map((k) => {
+            g.clearRect(0, 0, 800, 400);
+            const line = { name: "", values: [1, 1], colour: "#ff0000" };
+            curves(style, { x: 0, y: 0, w: 800, h: 400 }, { run, k }, "", [line]);
+            const { data } = g.getImageData(edges[k] - (k ? 0 : 10), 0, 10, 400); // outside of it
+            return data.reduce((sum, value, at) => sum + (at % 4 === 0 && value === 255 && data[at + 1] === 0), 0);
+        });
+    })""")
+    assert min(dots) > 100  # half a disc of radius 10.8 has 183 pixels
+
+
+def test_margin_lines_stay_thinner_than_the_boundary_on_a_small_screen(modules: Any) -> None:
+    widths = modules.evaluate("""import('/static/js/plot.js').then(({ Frame }) => {
+        const frame = new Frame({ x0: -1, x1: 1, y0: -1, y1: 1 }, 300, 300, 15);
+        frame.least = 3; // in present mode
+        return [1, 1.6, 2.8].map((width) => frame.pen(width));
+    })""")
+    assert widths[:2] == [3, 3]
+    assert widths[2] > 1.5 * 3
+
+
 def test_nothing_moves_by_itself(step: Step) -> None:
     """With less motion asked for, steps jump: after a key there is no picture in between."""
     counting = """() => {

@@ -56,6 +56,13 @@ BETWEEN = " · "
 CAPTION_DIGITS = 4  # of a number in a caption
 
 
+def markers_of(colours: Any) -> tuple[str, ...]:
+    """The shapes that belong to these colours in the lab; of colours that are no class's, all shapes in their order."""
+    if all(colour in CLASSES for colour in colours):
+        return tuple(MARKERS[CLASSES.index(colour)] for colour in colours)
+    return MARKERS
+
+
 def caption_items(
     estimator: Any, error: float, *, margin: float | None = None, n_support: int | None = None
 ) -> list[str]:

@@ -22,13 +22,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.displays._figure import (
     DISPLAY_ENTRIES,
-    MARKERS,
     RING,
     Display,
     axes_of,
     dense,
     filled_lines,
     last_step,
+    markers_of,
     plain,
     points_like,
 )
@@ -39,6 +39,7 @@ from maxmargin.runtime.validation import Array, check_number
 
 FULL_SHADING = 2.5  # |f| from which the shading is full, where f has the scale of the margin
 DASHED = (0, (2.5, 1.8))  # the ring of a support vector inside the margin or beyond it, as in the lab
+SAME_PLACE_MAX_SHARE = 1e-9  # of the axes, between a point and its support vector that was scaled there and back
 EQUAL_AXES_MAX_RATIO = 3.0  # of the axes' lengths, up to which one unit is as long on both
 LEGEND = {
     "outside": "outside the margin",
@@ -245,8 +246,9 @@ class MarginDisplay(Display):
         return TwoSlopeNorm(0.0, low if low < 0 else -1.0, high if high > 0 else 1.0)
 
     def _plot_points(self, size: float) -> None:
+        markers = markers_of(self.colours)
         for code, (name, colour) in enumerate(zip(self.names, self.colours, strict=True)):
-            marker = MARKERS[code % len(MARKERS)]
+            marker = markers[code % len(markers)]
             of_class = self.codes == code
             for category in ("", *CATEGORIES):
                 here = self.X[of_class & (self.category == category)]
@@ -267,7 +269,8 @@ class MarginDisplay(Display):
         if len(wrong):
             self._handle(LEGEND["misclassified"], marker="x", color="black", markersize=8, linestyle="")
         beyond = self.X[np.isin(self.category, ("inside", "misclassified"))]
-        dashed = (self.support[:, None] == beyond[None]).all(axis=2).any(axis=1)
+        near = SAME_PLACE_MAX_SHARE * np.maximum(np.ptp(self.horizontal), np.ptp(self.vertical))
+        dashed = (np.abs(self.support[:, None] - beyond[None]) <= near).all(axis=2).any(axis=1)
         lines = [DASHED if one else "-" for one in dashed]
         self.rings_ = self.ax_.scatter(*self.support.T, s=3.4 * size, zorder=5, linestyle=lines or "-", **RING)
         if len(self.support):

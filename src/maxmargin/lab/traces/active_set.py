@@ -56,7 +56,7 @@ def steps(lesson: Lesson) -> Iterator[Step]:
             a[i] = upper[i] if d[stopped] > 0 else lower[i]
             free[i] = False
             text = (
-                f"The {len(F)} free α moved {t:.0%} of the way to their best point, where {point(i)} met its "
+                f"The {len(F)} free α moved {100 * t:.0f} % of the way to their best point, where {point(i)} met its "
                 f"bound: {moved(i, before[stopped], a[i], lesson.C)}. It is held there."
             )
             chosen = (i,)

@@ -28,8 +28,8 @@ def steps(lesson: Lesson) -> Iterator[Step]:
             text = f"The start: every α well inside its bounds, with μ = {number(mu)}."
         else:
             text = (
-                f"Newton step {here.iteration} toward the central path went {here.step:.0%} of its length. μ, by which "
-                f"every condition of optimality is still missed, fell from {number(before)} to {number(mu)}."
+                f"Newton step {here.iteration} toward the central path went {100 * here.step:.0f} % of its length. μ, "
+                f"by which every condition of optimality is still missed, fell from {number(before)} to {number(mu)}."
             )
         yield Step(here.a, K @ here.a, text, length=here.step, b=b, more={"mu": mu})
         before = mu

@@ -113,8 +113,8 @@ def point(i: int) -> str:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A number in a note."""
-    return f"{value:.{digits}g}" if abs(value) > 1e-12 else "0"
+    """A number in a note, with a minus sign as everywhere on the page."""
+    return f"{value:.{digits}g}".replace("-", "−") if abs(value) > 1e-12 else "0"
 
 
 def moved(i: int, before: float, after: float, C: float) -> str:

@@ -41,8 +41,8 @@ def steps(lesson: Lesson) -> Iterator[Step]:
         yield Step(
             a,
             f,
-            f"Newton's step solved for the {int(before.sum())} points inside their margins and went {length:.0%} of "
-            f"the way there; {len(changed)} points crossed their margins"
+            f"Newton's step solved for the {int(before.sum())} points inside their margins and went {100 * length:.0f} "
+            f"% of the way there; {len(changed)} points crossed their margins"
             + (f", and {int(S.sum())} are inside now." if len(changed) else ": this is the minimum."),
             chosen=tuple(changed.tolist()),
             length=length,

@@ -11,6 +11,8 @@
 
 /** @typedef {{x0: number, x1: number, y0: number, y1: number}} Box */
 
+const MARGIN_LINE = 1.6; // pixels of f = -1 and +1 at normal text, beside those of f = 0
+
 /** Data coordinates to the pixels of a rectangle, and back. */
 export class Frame {
   /** @param {Box} box @param {number} width @param {number} height @param {number} rem @param {boolean} equal */
@@ -34,9 +36,9 @@ export class Frame {
     return { x0: this.cx - dx, x1: this.cx + dx, y0: this.cy - dy, y1: this.cy + dy };
   }
 
-  /** The width of a line that is `width` pixels at normal text. */
+  /** The width of a line that is `width` pixels at normal text; where thin lines must be wider, thick ones are in proportion. */
   pen(width) {
-    return Math.max(this.least, (width * this.rem) / 15);
+    return Math.max(this.least, width * Math.max(this.rem / 15, this.least / MARGIN_LINE));
   }
 
   px(x) {

@@ -3,6 +3,7 @@
 import { halo, ticks } from "../plot.js";
 
 const OUT = 1.16; // where names stand
+const NUMBER = [1.4, 0.9]; // rem, about the width and height of a number
 
 /** @param {CanvasRenderingContext2D} g @param {(p: any) => any} project */
 export function paintFloor(g, project, palette, rem, z) {
@@ -62,6 +63,7 @@ export function paintAxes(g, project, palette, rem, { flat, lifted, ranges, flat
   sides.sort((a, b) => project([...a, 0]).x - project([...b, 0]).x);
   const [leftX, leftY] = sides[0];
   const upright = (s, out = 1) => [leftX * out, leftY * out, s];
+  const written = /** @type {{axis: number, x: number, y: number}[]} */ ([]);
   [front(0), front(1), upright].forEach((edge, axis) => {
     const same = flat[axis] === lifted[axis];
     const share = same ? 1 : t;
@@ -78,6 +80,9 @@ export function paintAxes(g, project, palette, rem, { flat, lifted, ranges, flat
         const s = (2 * (value - range[0])) / (range[1] - range[0]) - 1;
         if (Math.abs(s) < 0.12 || Math.abs(s) > 0.97) continue; // the name stands in the middle
         const at = project(edge(s, 1.07));
+        const covers = ({ x, y }) => Math.abs(x - at.x) < NUMBER[0] * rem && Math.abs(y - at.y) < NUMBER[1] * rem;
+        if (written.some((other) => other.axis !== axis && covers(other))) continue; // of the other axis at this corner
+        written.push({ axis, x: at.x, y: at.y });
         halo(g, palette, String(Number(value.toPrecision(4))).replace("-", "−"), at.x, at.y);
       }
     }

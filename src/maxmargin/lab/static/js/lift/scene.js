@@ -111,6 +111,14 @@ export class Scene {
     const at = (di, dj) => nodes[(j + dj) * nx + i + di].lifted;
     if (this.torn([at(0, 0), at(1, 0), at(0, 1), at(1, 1)])) return null;
     const lifted = mix(mix(at(0, 0), at(1, 0), u - i), mix(at(0, 1), at(1, 1), u - i), v - j);
+    // the net bends between its nodes: without that, lines on it would be wavy
+    const [near, nearRow] = [inner(u, nx), inner(v, ny)];
+    const across = [-1, 0, 1].map((k) => nodes[nearRow * nx + near + k].lifted);
+    const along = [-1, 0, 1].map((k) => nodes[(nearRow + k) * nx + near].lifted);
+    if (!this.torn([...across, ...along])) {
+      const [s, t] = [(u - i) * (1 - u + i) / 2, (v - j) * (1 - v + j) / 2];
+      lifted.forEach((value, axis) => (lifted[axis] = value - s * bend(across, axis) - t * bend(along, axis)));
+    }
     return { flat: this.flat(x, y), lifted };
   }
 
@@ -140,3 +148,9 @@ export class Scene {
     return this.map === "polar" ? this.answer.plane.corners[level].map((z) => this.norm(z)) : [];
   }
 }
+
+/** The nearest of n nodes in a row that has one on both sides. */
+const inner = (u, n) => Math.max(1, Math.min(n - 2, Math.round(u)));
+
+/** The second difference of three places. @param {Vector[]} places */
+const bend = ([a, b, c], axis) => a[axis] - 2 * b[axis] + c[axis];

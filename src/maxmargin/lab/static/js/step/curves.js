@@ -68,15 +68,18 @@ export function curves(style, area, { run, k }, heading, lines, best = null) {
   g.rect(box.x - 3, box.y - 3, box.w + 6, box.h + 6);
   g.clip();
   for (const { values, colour } of shown) {
-    g.strokeStyle = g.fillStyle = colour;
+    g.strokeStyle = colour;
     g.lineWidth = (2.6 * rem) / 15; // three pixels at least on a projector
     for (const [end, alpha] of [[run.last, 0.16], [k, 1]]) {
       g.globalAlpha = alpha;
       stroke(g, values.slice(0, end + 1).map((value, j) => (value === null ? null : [px(iterations[j]), py(value)])));
     }
-    if (values[k] > 0) dot(g, px(iterations[k]), py(values[k]), 0.27 * rem);
   }
   g.restore();
+  for (const { values, colour } of shown) { // at the first and the last step they stand across the frame
+    g.fillStyle = colour;
+    if (values[k] > 0) dot(g, px(iterations[k]), py(values[k]), 0.27 * rem);
+  }
 }
 
 const SMALL_DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
