@@ -83,7 +83,7 @@ function createThumb(ctx) {
       root.classList.toggle("empty", !given);
       pixels.show(given?.image ?? null);
       root.classList.toggle("against", Boolean(given) && given.contribution < 0);
-      setText(label, given ? `${given.label === 8 ? "an" : "a"} ${given.label}${given.copy ? (given.copy === "pen" ? " (program)" : " (copy)") : ""}` : "");
+      setText(label, given ? `${given.label}${given.copy ? (given.copy === "pen" ? " (program)" : " (copy)") : ""}` : "");
       const percent = given && (100 * given.share).toFixed(given.share < 0.0995 ? 1 : 0);
       setText(side, given ? `${given.contribution < 0 ? "against" : "for"} ${percent} %` : "");
       root.title = given ? `Image ${given.index} of ${given.copy === "pen" ? "those that a program wrote" : `the training set${given.copy ? `, ${given.copy}` : ""}`}; it adds ${short(given.contribution)} to the value that decides` : "";
