@@ -208,7 +208,7 @@ HALF = PICTURE[: len("data:image/png;base64,") + 4 * (len(PICTURE) // 8)]
         ("", "data URL"),
         ("https://example.org/4.png", "data URL"),
         ("data:text/html;base64,AAAA", "data URL"),
-        ("data:image/png;base64,@@@", "whole"),
+        ("data:image/png;base64,@@@", "incomplete"),
         ("data:image/png;base64,AAAA", "cannot be read as a picture"),
         (HALF, "damaged"),
         (_png_header(20, 20), "damaged"),

@@ -447,7 +447,7 @@ def test_models_inside_a_search_foretell_nothing(monkeypatch):
         ({"Cs": [0.0]}, r"Cs\[0\] must be > 0"),
         ({"gammas": [-1.0]}, r"gammas\[0\] must be > 0"),
         ({"gammas": [0.0]}, r"gammas\[0\] must be > 0"),
-        ({"gammas": ["wide"]}, r"gammas\[0\] must be a number"),
+        ({"gammas": ["wide"]}, r"gammas\[0\] must be one of 'auto', 'scale' or a number; got gammas\[0\]='wide'"),
         ({"kernel": []}, "kernel is an empty list"),
         ({"kernel": "rfb"}, "Did you mean 'rbf'"),
         ({"kernel": ["precomputed", "rbf"]}, "stands alone"),

@@ -83,7 +83,7 @@ def test_nu_is_a_share(name, values):
         ({"gammas": []}, "gammas is empty"),
         ({"gammas": [np.nan]}, r"gammas\[0\] must be > 0"),
         ({"gammas": [np.inf]}, r"gammas\[0\] must be > 0"),
-        ({"gammas": ["wide"]}, r"gammas\[0\] must be a number"),
+        ({"gammas": ["wide"]}, r"gammas\[0\] must be one of 'auto', 'scale' or a number; got gammas\[0\]='wide'"),
         ({"gammas": "scale"}, r"write gammas=\['scale'\]"),
         ({"gammas": Range(1.0, 0.1)}, "gammas: high must be"),
         ({"cv": 1}, "at least 2 folds.*cv=1"),

@@ -274,7 +274,7 @@ def test_blocks_ask_for_a_part_of_the_matrix_only(name, kind, intercept):
     largest = []
     block, fill = gram.block, gram.fill
     gram.block = lambda rows, cols: largest.append(len(rows) * len(cols)) or block(rows, cols)
-    gram.fill = lambda rows, out: largest.append(len(rows) ** 2) or fill(rows, out)
+    gram.fill = lambda rows, out, **stop: largest.append(len(rows) ** 2) or fill(rows, out, **stop)
     solution = in_small_blocks(name, 20).solve(problem, gram, tol=1e-3, control=Control())
     assert solution.status is Status.OPTIMAL
     assert max(largest) <= 160**2

@@ -96,8 +96,8 @@ class KernelSolver(Solver, abc.ABC):
     A complete solver is in the guide to extending the library.
 
     >>> from maxmargin.solvers import SOLVERS, KernelSolver
-    >>> [name for name, solver in SOLVERS.items() if isinstance(solver, KernelSolver)]
-    ['active_set', 'barrier', 'coordinate_descent', 'smo', 'qp_dual', 'crammer_singer']
+    >>> [name for name, solver in SOLVERS.items() if isinstance(solver, KernelSolver)][:4]
+    ['active_set', 'barrier', 'coordinate_descent', 'smo']
     """
 
     @abc.abstractmethod
