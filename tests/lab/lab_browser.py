@@ -259,12 +259,14 @@ DECODED = """async ([film, shares, areas]) => {
         pictures.push(areas.map(([x, y, w, h]) => {
             const { data } = g.getImageData(x, y, w, h);
             const colours = new Set();
+            const rgb = [0, 0, 0];
             let sum = 0;
             for (let k = 0; k < data.length; k += 4) {
                 colours.add((data[k] >> 5) * 64 + (data[k + 1] >> 5) * 8 + (data[k + 2] >> 5));
                 sum += data[k] + data[k + 1] + data[k + 2];
+                for (let c = 0; c < 3; c++) rgb[c] += (4 * data[k + c]) / data.length;
             }
-            return { colours: colours.size, mean: sum / data.length };
+            return { colours: colours.size, mean: sum / data.length, rgb };
         }));
     }
     return { width: video.videoWidth, height: video.videoHeight, seconds: video.duration, pictures };

@@ -574,7 +574,7 @@ def test_film_is_a_slide_with_charts_and_caption(step: Step, browser: Any) -> No
     step.at_step(3, of=3)
 
 
-def test_film_has_the_colours_of_the_page(modules: Any) -> None:
+def test_film_has_the_colours_of_the_page(modules: Any, browser: Any) -> None:
     """A player is told how the encoder wrote them, so that none is guessed; encoders of browsers differ."""
     found, space = modules.evaluate("""async () => {
         const { createFilm } = await import('/static/js/film.js');
@@ -599,9 +599,12 @@ def test_film_has_the_colours_of_the_page(modules: Any) -> None:
         await film.add(100);
         await film.save("colours");
         const bytes = new Uint8Array(await (await made).arrayBuffer());
-        return [Array.from(bytes.slice(0, 600)), space];
+        return [Array.from(bytes), space];
     }""")
-    text = bytes(found)
+    text = bytes(found)[:600]
+    (picture,) = decoded(browser, bytes(found), [0.0], [[20, 20, 120, 120], [180, 20, 120, 120]])["pictures"]
+    for area, colour in zip(picture, ((0x16, 0x1C, 0x23), (0xD5, 0x5E, 0x00)), strict=True):
+        assert area["rgb"] == pytest.approx(colour, abs=5)
     # Colour, and in it matrix, range, transfer and primaries (Matroska's elements 55B0 to 55BB)
     assert text.count(b"\x55\xb0") == 1
     assert {"matrix", "transfer", "primaries"} <= space.keys()

@@ -31,6 +31,9 @@ from maxmargin.problems.primal import PrimalProblem
 from maxmargin.problems.primal_certificate import PrimalCertificate
 from maxmargin.runtime.validation import Array
 
+INFEASIBILITY_MAX = 1e-9  # of multipliers that count as feasible
+RESCALE_MAX_TIMES = 10  # three at most were seen, in sums of terms of 1e9
+
 
 @dataclass(frozen=True)
 class L1Problem(PrimalProblem):
@@ -85,17 +88,26 @@ class L1Problem(PrimalProblem):
 
     def scale(self, beta: Array, p: Array) -> float:
         """The t for which t beta is feasible and its dual objective, a parabola in t, is largest."""
-        steepest = float(np.abs(p).max(initial=0.0))
-        if self.intercept == "penalised":
-            steepest = max(steepest, abs(self.scaling * float(beta.sum())))
+        steepest = self._steepest(beta, p)
         curvature = float(self.ridge @ beta**2)
         best = float(self.y @ beta) / curvature if curvature > 0 else 1.0
         return min(best, 1.0 / steepest) if steepest > 0 else best
 
+    def _steepest(self, beta: Array, p: Array) -> float:
+        """The largest side of a constraint that is to be at most one."""
+        steepest = float(np.abs(p).max(initial=0.0))
+        return max(steepest, abs(self.scaling * float(beta.sum()))) if self.intercept == "penalised" else steepest
+
     def feasible(self, beta: Array) -> Array:
         """Feasible multipliers near beta: inside their boxes, balanced, then scaled."""
         beta = self.balanced(np.clip(beta, self.lower, self.upper))
-        return self.scale(beta, self.row_combination(beta)) * beta
+        beta = self.scale(beta, self.row_combination(beta)) * beta
+        for _ in range(RESCALE_MAX_TIMES):  # sums of large terms are rounded anew with every scale
+            steepest = self._steepest(beta, self.row_combination(beta))
+            if steepest <= 1.0 + INFEASIBILITY_MAX:
+                break
+            beta = beta / steepest
+        return beta
 
 
 def certify_l1(problem: L1Problem, w: Array, b: float, beta: Array | None = None) -> PrimalCertificate:
