@@ -223,6 +223,21 @@ void pack_csr(nb::handle A_, nb::handle own_v_, nb::handle at_, nb::handle P_, n
   });
 }
 
+void decays(nb::handle s_, double rate, nb::handle out_) {
+  const border::Input s(s_, "s");
+  const border::Output out(out_, "out");
+  border::check_scalar(rate >= 0 && rate < std::numeric_limits<double>::infinity(), "rate", "not negative", rate);
+  border::for_real(s, [&](auto zero) {
+    using T = decltype(zero);
+    const auto sums = s.array<T, 2>();
+    const auto values = out.array<T, 2>();
+    border::check_length(values, 0, sums.shape[0], "rows of s");
+    border::check_length(values, 1, sums.shape[1], "columns of s");
+    nb::gil_scoped_release released;
+    functions_of<T>(tiles_table()).decays(sums.data, sums.shape[0] * sums.shape[1], T(rate), values.data);
+  });
+}
+
 int64_t panel_width(nb::handle dtype) {
   const nb::object name = nb::module_::import_("numpy").attr("dtype")(dtype).attr("name");
   const std::string text = nb::str(name).c_str();
@@ -243,6 +258,7 @@ void bind_tiles(nb::module_& m) {
   m.attr("ANGLE") = int(TILE_ANGLE);
   m.attr("TANIMOTO") = int(TILE_TANIMOTO);
   m.def("panel_width", &panel_width, "dtype"_a);
+  m.def("decays", &decays, "s"_a, "rate"_a, "out"_a);
   m.def("pack_dense", &pack_dense, "A"_a, "own_v"_a.none(), "at"_a, "P"_a, "v"_a);
   m.def("pack_csr", &pack_csr, "A"_a, "own_v"_a.none(), "at"_a, "P"_a, "v"_a);
   m.def("kernel_matvec_dense", &kernel_matvec_dense, "A"_a, "u"_a, "P"_a, "v"_a, "coef"_a, "kind"_a, "degree"_a,

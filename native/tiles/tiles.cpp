@@ -238,11 +238,23 @@ void pack_csr(const Csr<T, I>& matrix, const T* own_v, const int64_t* at, int64_
   }
 }
 
+template <class T> void decays(const T* s, int64_t count, T rate, T* out) {
+  for (int64_t i = 0; i < count; i += LANES<T>) {
+    const int64_t left = minimum(int64_t(LANES<T>), count - i);
+    const Vec<T> exponent = -rate * (left == LANES<T> ? load(s + i) : load_first(s + i, left));
+    const Vec<T> values = exp2_in_range<T>(cut_below<T>(cut_above<T>(exponent, T(0))));
+    if (left == LANES<T>)
+      store(out + i, values);
+    else
+      store_first(out + i, values, left);
+  }
+}
+
 template <class T>
 constexpr TilesFunctions<T> TILES_FUNCTIONS = {
     PANEL_WIDTH<T>,          matvec_dense<T>,        block_dense<T>,         matvec_csr<T, int32_t>,
     matvec_csr<T, int64_t>,  block_csr<T, int32_t>,  block_csr<T, int64_t>,  pack_dense<T>,
-    pack_csr<T, int32_t>,    pack_csr<T, int64_t>,
+    pack_csr<T, int32_t>,    pack_csr<T, int64_t>,   decays<T>,
 };
 const TilesTable tiles_table = {TILES_FUNCTIONS<float>, TILES_FUNCTIONS<double>};
 

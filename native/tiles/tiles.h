@@ -9,6 +9,7 @@
 //     matvec    out_i += sum_j k_ij coef_j        no kernel value reaches memory; sums in float64
 //     block     out_ij = k_ij
 //     pack      rows of a matrix become columns of panels
+//     decays    out_i = min(1, 2^-(rate s_i)): Gaussian kernels of several widths, from the same squared distances
 //
 // Points come scaled, so that the function is one of
 //
@@ -88,6 +89,7 @@ template <class T> struct TilesFunctions {
                      T* v);
   void (*pack_csr_i32)(const Csr<T, int32_t>& matrix, const T* own_v, const int64_t* at, int64_t count, T* P, T* v);
   void (*pack_csr_i64)(const Csr<T, int64_t>& matrix, const T* own_v, const int64_t* at, int64_t count, T* P, T* v);
+  void (*decays)(const T* s, int64_t count, T rate, T* out);
 };
 using TilesTable = BothPrecisions<TilesFunctions>;
 LEVEL_TABLE(TilesTable, tiles_table)

@@ -364,3 +364,39 @@ def test_wrong_packing():
             _native.pack_dense(*arguments)
     with pytest.raises(TypeError, match="float32 or float64"):
         _native.panel_width(np.int32)
+
+
+@given(st.integers(0, 5), st.integers(0, 40), st.floats(0, 1e3), reals, st.integers(0, 2**32 - 1))
+def test_decays(n, m, rate, dtype, seed):
+    """2^-(rate s), with the rounding of the exponent, and cut where the tiles cut it."""
+    s = np.random.default_rng(seed).exponential(size=(n, m)).astype(dtype)
+    out = np.full_like(s, np.nan)
+    _native.decays(s, rate, out)
+    exact = twin.decays(s, rate).astype(float)
+    eps, least = np.finfo(dtype).eps, 2.0 ** (-100 if dtype == np.float32 else -1000)
+    assert (np.abs(out - exact) <= (4 * eps * (1 + rate * s)) * exact + least).all()
+
+
+def test_decays_keep_nan_and_never_exceed_one():
+    s, out = np.array([[np.nan, -1.0, 0.0, np.inf]]), np.empty((1, 4))
+    _native.decays(s, 2.0, out)
+    assert np.isnan(out[0, 0])
+    assert (out[0, 1:3] == 1).all()
+    assert out[0, 3] <= 2.0**-1000
+
+
+@pytest.mark.parametrize(
+    ("s", "rate", "out", "error"),
+    [
+        (np.ones((2, 3)), -1.0, np.ones((2, 3)), ValueError),
+        (np.ones((2, 3)), np.inf, np.ones((2, 3)), ValueError),
+        (np.ones((2, 3)), 1.0, np.ones((3, 3)), ValueError),
+        (np.ones((2, 3)), 1.0, np.ones((2, 2)), ValueError),
+        (np.ones((2, 3)), 1.0, np.ones((2, 3), np.float32), TypeError),
+        (np.ones((2, 3), int), 1.0, np.ones((2, 3)), TypeError),
+        (np.ones((3, 2)).T, 1.0, np.ones((2, 3)), TypeError),
+    ],
+)
+def test_wrong_decays(s, rate, out, error):
+    with pytest.raises(error):
+        _native.decays(s, rate, out)

@@ -185,7 +185,12 @@ class MultipleKernelModel(KernelInput, abc.ABC):
             resolved: Any = context.kernel
             matrices = kernel_matrices(resolved.kernels, context.X, context.threads)
             learnt = learn_weights(
-                self._problems(context), matrices, int(self.norm), tol=context.tol, control=context.control
+                self._problems(context),
+                matrices,
+                int(self.norm),
+                tol=context.tol,
+                control=context.control,
+                threads=context.threads,
             )
         del matrices
         self.kernel_weights_, self.n_iter_ = learnt.weights, learnt.n_iter

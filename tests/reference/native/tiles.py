@@ -54,3 +54,8 @@ def pack(B, own_v, at, width):
         P[t // width, :, t % width] = B[i]
         v[t] = 0 if own_v is None else own_v[i]
     return P, v
+
+
+def decays(s, rate):
+    """2^-(rate s), at most 1."""
+    return np.minimum(1, np.exp2(-WIDE(rate) * np.asarray(s).astype(WIDE)))

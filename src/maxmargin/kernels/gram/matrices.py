@@ -6,20 +6,22 @@ Gaussian kernels of the same columns are functions of the same distances, which 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from maxmargin import _native
 from maxmargin.kernels import RBF, Columns, Kernel, Product, Scaled, Sum
 from maxmargin.kernels.gram.far_rows import LENGTH_LIMIT
 from maxmargin.kernels.gram.operator import KernelGram
 from maxmargin.kernels.gram.sides import form_of, tileable
 from maxmargin.kernels.gram.tiled import TiledGram
-from maxmargin.runtime.threads import run_tiles, single_threaded_blas
+from maxmargin.runtime.threads import Scratch, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
-STRIP_ROWS = 64  # of distances and their functions: a strip of some thousand columns stays in the cache
+STRIP_ENTRIES = 2**16  # distances that stay in the second-level cache while several functions are taken of them
 
 
 def composed(kernel: Kernel) -> bool:
@@ -69,37 +71,33 @@ def kernel_matrices(kernels: Sequence[Kernel], X: Points, threads: int = 1) -> l
 def _share_distances(
     kernels: Sequence[Kernel], members: list[int], X: Array, threads: int, matrices: list[Array | None]
 ) -> None:
-    """Gaussian kernels of the same columns, from one matrix of squared distances; far points are left to tiles."""
+    """Gaussian kernels of the same columns: the squared distances of a strip of rows, and their functions while they
+    are in the cache. Kernels with far points are left to tiles."""
     first: Any = kernels[members[0]]
     points, inner = (first._select(X), first.kernel) if type(first) is Columns else (X, first)
     A = points.astype(np.float64) - inner.shift_ if inner.shift_ is not None else points.astype(np.float64)
-    lengths = np.einsum("ij,ij->i", A, A)
-    D = np.empty((len(A), len(A)))
-    starts = range(0, len(A), STRIP_ROWS)
-
-    def distances(t: int) -> None:
-        start, stop = starts[t], min(starts[t] + STRIP_ROWS, len(A))
-        part = D[start:stop]
-        np.matmul(A[start:stop], A.T, out=part)
-        part *= -2.0
-        part += lengths[start:stop, None]
-        part += lengths
-        np.maximum(part, 0.0, out=part)
-
-    with single_threaded_blas():
-        run_tiles(distances, len(starts), threads)
-    np.fill_diagonal(D, 0.0)
+    n, lengths = len(A), np.einsum("ij,ij->i", A, A)
+    rates: list[tuple[float, Array]] = []
     for m in members:
         kernel: Any = kernels[m]
         inner = kernel.kernel if type(kernel) is Columns else kernel
         form = form_of(inner)
         assert form is not None
-        if not form.root**2 * float(lengths.max(initial=0.0)) <= LENGTH_LIMIT[np.float64]:
-            continue
-        matrices[m] = K = np.empty_like(D)
+        if form.root**2 * float(lengths.max(initial=0.0)) <= LENGTH_LIMIT[np.float64]:
+            matrices[m] = K = np.empty((n, n))
+            rates.append((float(inner.gamma) * math.log2(math.e), K))
+    height, scratch, transposed = max(1, STRIP_ENTRIES // n), Scratch(), -2.0 * A.T
 
-        def values(t: int, K: Array = K, gamma: float = float(inner.gamma)) -> None:
-            rows = slice(starts[t], starts[t] + STRIP_ROWS)
-            np.exp(np.multiply(D[rows], -gamma, out=K[rows]), out=K[rows])
+    def strip(t: int) -> None:
+        rows = slice(t * height, min(t * height + height, n))
+        D = scratch.take("distances", (rows.stop - rows.start, n), np.float64)
+        np.matmul(A[rows], transposed, out=D)
+        D += lengths[rows, None]
+        D += lengths
+        D[np.arange(len(D)), np.arange(rows.start, rows.stop)] = 0.0
+        for rate, K in rates:
+            _native.decays(D, rate, K[rows])
 
-        run_tiles(values, len(starts), threads)
+    with single_threaded_blas():
+        run_tiles(strip, math.ceil(n / height), threads)
+    scratch.release()

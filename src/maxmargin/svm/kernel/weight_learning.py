@@ -7,22 +7,24 @@ Multipliers that are not accurate enough for the gap are improved at the same we
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg.blas import daxpy
 
-from maxmargin import _native
 from maxmargin.kernels.gram.operator import StoredGram
 from maxmargin.problems.dual import DualProblem
 from maxmargin.problems.kernel_weights import Cuts
 from maxmargin.problems.optimality import best_certificate
 from maxmargin.runtime.control import Control, Status
-from maxmargin.runtime.threads import single_threaded_blas
+from maxmargin.runtime.threads import run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.active_set import ActiveSet
 
+SUM_ENTRIES = 2**16  # of a sum of matrices at a time: it stays in the second-level cache
+HALF_MATRIX_ROWS = 256  # at a time: of their square block all of a symmetric matrix is read, right of it half
 INNER_SHARE = 0.25  # of the gap allowed in all that the problems themselves may leave
 SMALLEST_TOL = 1e-12  # of the problems, which float64 does not reach
 
@@ -33,6 +35,16 @@ class WeightedProblem:
 
     rows: Array
     problem: DualProblem
+
+
+@dataclass(frozen=True)
+class _Solved:
+    """A problem at one vector of weights: its rows with beta != 0, the linear part of the dual, and the primal."""
+
+    rows: Array
+    beta: Array
+    linear: float
+    primal: float
 
 
 @dataclass(frozen=True)
@@ -48,10 +60,16 @@ class LearntWeights:
 
 
 def learn_weights(
-    problems: Sequence[WeightedProblem], matrices: Sequence[Array], norm: int, *, tol: float, control: Control
+    problems: Sequence[WeightedProblem],
+    matrices: Sequence[Array],
+    norm: int,
+    *,
+    tol: float,
+    control: Control,
+    threads: int = 1,
 ) -> LearntWeights:
     """Weights whose relative gap is at most ``tol``, or the best until the run is to stop."""
-    cuts, evaluation = Cuts(norm, len(matrices)), _Evaluation(problems, matrices, tol, control)
+    cuts, evaluation = Cuts(norm, len(matrices)), _Evaluation(problems, matrices, tol, control, threads)
     d, n_iter, status = cuts.first(), 0, control.stop()
     limit = control.max_iter if control.max_iter >= 0 else np.inf
     with single_threaded_blas():
@@ -77,18 +95,21 @@ class _Evaluation:
     """The problems at one vector of weights, and the multipliers that the next starts from."""
 
     def __init__(
-        self, problems: Sequence[WeightedProblem], matrices: Sequence[Array], tol: float, control: Control
+        self,
+        problems: Sequence[WeightedProblem],
+        matrices: Sequence[Array],
+        tol: float,
+        control: Control,
+        threads: int,
     ) -> None:
         self.problems, self.matrices, self.tol, self.control = problems, matrices, tol, control
+        self.threads = threads
         self.a: list[Array | None] = [None] * len(problems)
         self.K = np.empty(matrices[0].shape)
 
     def at(self, d: Array, share: float) -> None:
         """Solve for these weights, until the problems' own gap is at most this share of their objective."""
-        self.K.fill(0.0)
-        for weight, matrix in zip(d, self.matrices, strict=True):
-            if weight:
-                daxpy(matrix.ravel(), self.K.ravel(), a=weight)  # in place, without an array for weight * matrix
+        self._sum_matrices(d)
         while True:
             self._solve()
             dual = self.linear - 0.5 * float(d @ self.S)
@@ -97,32 +118,55 @@ class _Evaluation:
                 return
             self.tol *= 0.1
 
+    def _sum_matrices(self, d: Array) -> None:
+        """K = sum_m d_m K_m, in parts that stay in the cache."""
+        used = np.flatnonzero(d).tolist()
+        entries = self.K.ravel()
+        parts = [self.matrices[m].ravel() for m in used]
+
+        def work(t: int) -> None:
+            piece = slice(t * SUM_ENTRIES, (t + 1) * SUM_ENTRIES)
+            entries[piece] = 0.0
+            for weight, part in zip(d[used], parts, strict=True):
+                daxpy(part[piece], entries[piece], a=weight)  # in place, without an array for weight * part
+
+        run_tiles(work, math.ceil(len(entries) / SUM_ENTRIES), self.threads)
+
     def _solve(self) -> None:
-        solver = ActiveSet()
-        gram = StoredGram(self.K)
-        B = np.zeros((len(self.K), len(self.problems)))
-        linear = 0.0
-        for p, own in enumerate(self.problems):
-            part = gram.subset(own.rows)
-            silent = replace(self.control.of_one(), max_iter=-1, callback=None, watchers=())
-            solution = solver.solve(own.problem, part, tol=self.tol, control=silent, start=self.a[p])
-            self.a[p] = a = own.problem.feasible(solution.a)
-            B[own.rows, p] = own.problem.coefficients(a)
-            linear -= float(own.problem.linear @ a)
-        self.linear = linear
-        used = np.flatnonzero(B.any(axis=1))
-        self.S = np.array([_quadratic(matrix, B, used) for matrix in self.matrices])
-        F = self.K @ B if B.shape[1] != 1 else gram.product(used, B[used, 0])[:, None]
-        self.primal = sum(
-            best_certificate(own.problem, a, F[own.rows, p]).primal
-            for p, (own, a) in enumerate(zip(self.problems, self.a, strict=True))
-            if a is not None
-        )
-        self.n_support = len(used)
+        solved: list[_Solved | None] = [None] * len(self.problems)
+
+        def solve(p: int) -> None:
+            solved[p] = self._solve_one(p)
+
+        run_tiles(solve, len(solved), self.threads)
+        done = [each for each in solved if each is not None]
+        self.linear, self.primal = sum(each.linear for each in done), sum(each.primal for each in done)
+        self.n_support = len(set().union(*(each.rows.tolist() for each in done)))
+        self.S = np.zeros(len(self.matrices))
+
+        def square(m: int) -> None:
+            self.S[m] = sum(_squared_norm(self.matrices[m], each.rows, each.beta) for each in done)
+
+        run_tiles(square, len(self.matrices), self.threads)
+
+    def _solve_one(self, p: int) -> _Solved:
+        rows, problem = self.problems[p].rows, self.problems[p].problem
+        gram = StoredGram(self.K).subset(rows)
+        silent = replace(self.control.of_one(), max_iter=-1, callback=None, watchers=())
+        solution = ActiveSet().solve(problem, gram, tol=self.tol, control=silent, start=self.a[p])
+        self.a[p] = a = problem.feasible(solution.a)
+        beta = problem.coefficients(a)
+        used = np.flatnonzero(beta)
+        primal = best_certificate(problem, a, gram.product(used, beta[used])).primal
+        return _Solved(rows[used], beta[used], -float(problem.linear @ a), primal)
 
 
-def _quadratic(K: Array, B: Array, used: Array) -> float:
-    """The sum of beta'K beta over the columns of B, whose rows but the ``used`` are zero."""
-    part = np.empty((len(used), len(used)))
-    _native.gather(K, used, used, part)
-    return float(np.vdot(B[used], part @ B[used]))
+def _squared_norm(K: Array, rows: Array, beta: Array) -> float:
+    """beta'K beta over some rows, by the upper half of the matrix."""
+    gram, total = StoredGram(K), 0.0
+    for start in range(0, len(rows), HALF_MATRIX_ROWS):
+        at, right = slice(start, start + HALF_MATRIX_ROWS), slice(start + HALF_MATRIX_ROWS, None)
+        own = gram.product(rows[at], beta[at], rows[at])
+        later = gram.product(rows[right], beta[right], rows[at])
+        total += float(beta[at] @ (own + 2.0 * later))
+    return total
