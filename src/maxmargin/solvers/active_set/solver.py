@@ -48,6 +48,9 @@ EARLY_ROUNDS, GROWTH_PER_ROUND = 8, 256  # after so many rounds over all rows, W
 INNER_SHARE = 0.1  # the inner solve stops at this part of the present violation
 INNER_SHARE_HELD = 0.02  # the same where updates of f is cheap, for values are held in memory, and a new W is not
 NEAR_SHARE = 0.1  # phase 2 takes rows within this part of the first violation
+# The violation is a difference of two values of f: twice the largest error, of which a sample shows most.
+ERROR_FACTOR = 3.0
+ALONE_MAX_SHARE = 0.9  # of the goal: so much of it may be taken by that error where float32 decides alone
 CLOSE_SHARE = 0.01  # phase 3 takes rows within this part of the first violation, or more if float32 erred more
 SLICE_MAX_VALUES = 3_000_000  # kernel values between two checks of the clock: a tenth of a second with 784 columns
 SLICE_MIN_ROWS = 64
@@ -295,8 +298,8 @@ class _Run:
             # solver is sent on from there.
             exact = self.gram.single_is_exact
             error = 0.0 if exact or self.resumed or self.gram.held else self._error()
-            alone = exact or (not self.resumed and 4 * error <= 0.5 * self.goal)
-            status = self._near_phase(first, self.goal - 4 * error if alone else 2 * self.goal)
+            alone = exact or (not self.resumed and ERROR_FACTOR * error <= ALONE_MAX_SHARE * self.goal)
+            status = self._near_phase(first, self.goal - ERROR_FACTOR * error if alone else 2 * self.goal)
             if status is None and not alone:
                 status = self._close_phase(first)
         if status is None:
