@@ -203,9 +203,7 @@ def certify(problem: DualProblem, a: Array, f: Array, offset: Array) -> Certific
     return _certified(problem, a, f, gradient, _scanned(problem, a, gradient), offset)
 
 
-def _certified(
-    problem: DualProblem, a: Array, f: Array, gradient: Array, scanned: Array, offset: Array
-) -> Certificate:
+def _certified(problem: DualProblem, a: Array, f: Array, gradient: Array, scanned: Array, offset: Array) -> Certificate:
     """:func:`certify` with the gradient and what a scan of the variables found."""
     own = float(np.dot(problem.coefficients(a), f))
     norm2 = max(0.0, own)
