@@ -168,7 +168,7 @@ def pair_steps(
         if taken < allowed_steps or control.stop() is not None:
             break
         before, free = free, (x > lower) & (x < upper)
-        # While variables still become free, or stop to be, the way to the minimum over them leads far out of the bounds.
+        # While variables still become free or cease to be, the minimum over them lies far outside the bounds.
         if creeping >= wait and np.array_equal(free, before):
             step = free_step(
                 K, g, x, lower, upper, tied, real, max_free=max_free, threads=gram.threads, stop=control.stop
