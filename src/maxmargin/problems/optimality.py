@@ -22,7 +22,7 @@ from maxmargin.runtime.validation import Array
 
 ALL_ROWS_MAX_VALUES = 500_000  # kernel values up to which all rows are computed again: some milliseconds
 SAMPLED_ROWS = 64  # rows of a larger problem whose values are checked
-STOPPED_ERROR = 0.01  # an error of f, relative to the violation, that is allowed in the report of a stopped run
+UNFINISHED_ERROR = 0.01  # an error of f, relative to the violation, that is allowed where no solver finished
 
 
 def _scanned(problem: DualProblem, a: Array, gradient: Array) -> Array:
@@ -108,13 +108,11 @@ def _offsets(problem: DualProblem, scanned: Array) -> Array:
     return out
 
 
-def audited(
-    problem: DualProblem, a: Array, f: Array, gram: Gram, *, finished: bool = True, stopped: bool = False
-) -> Array:
+def audited(problem: DualProblem, a: Array, f: Array, gram: Gram, *, finished: bool = True) -> Array:
     """K @ coefficients in float64 for the rows that matter, given the solver's values ``f``.
 
     If the solver did not finish, the violation is large, and it is enough that the error on a sample is small compared
-    with it; if it was ``stopped`` from outside, compared with the violation and 1, the margin.
+    with it.
 
     Examples
     --------
@@ -142,7 +140,7 @@ def audited(
     f, done, reach = f.copy(), np.zeros(n, bool), 0.05 * spread
     if not finished:
         exact = gram.product(used, coef[used], sample)
-        if float(np.max(np.abs(exact - f[sample]))) <= STOPPED_ERROR * (spread + stopped):
+        if float(np.max(np.abs(exact - f[sample]))) <= UNFINISHED_ERROR * spread:
             f[sample] = exact
             return f
     while True:

@@ -27,7 +27,7 @@ from maxmargin.kernels.definition import DefinedValues
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.dual import DualProblem
 from maxmargin.problems.joint import JointProblem, joint_gradient, joint_violations
-from maxmargin.problems.optimality import STOPPED_ERROR, sides, violation
+from maxmargin.problems.optimality import UNFINISHED_ERROR, sides, violation
 from maxmargin.runtime.control import Status
 from maxmargin.runtime.validation import Array
 
@@ -71,7 +71,7 @@ def verified(
         rows = np.arange(0, n, max(1, n // some))
         exact = values.product(used, weights, rows)
         rise, fall = sides(problem, a, problem.gradient(f, a))
-        if np.max(np.abs(exact - f[rows])) <= STOPPED_ERROR * (1.0 + float(np.max(fall - rise))):
+        if np.max(np.abs(exact - f[rows])) <= UNFINISHED_ERROR * (1.0 + float(np.max(fall - rise))):
             f[rows] = exact
             return f
     wanted = _first_rows(n, values)

@@ -65,8 +65,7 @@ def solve_one(context: FitContext, sub: Subproblem, solver: KernelSolver, gram: 
         n_iter += solution.n_iter
         f, a = solution.f, solution.a
         stopped = solution.status in (Status.DEADLINE, Status.INTERRUPTED)
-        finished = solution.status.converged
-        audit = partial(optimality.audited, problem, a, gram=gram, finished=finished, stopped=stopped)
+        audit = partial(optimality.audited, problem, a, gram=gram, finished=solution.status.converged)
         f = verified(problem, a, f, values, refine=None if solution.fresh else audit, stopped=stopped)
         offset = optimality.offsets(problem, a, problem.gradient(f, a))
         certificate = optimality.certify(problem, a, f, offset)
