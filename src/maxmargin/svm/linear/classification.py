@@ -14,7 +14,7 @@ from maxmargin.problems.joint import JointProblem
 from maxmargin.runtime.callbacks import CallbackSupport, with_callbacks
 from maxmargin.runtime.class_weights import check_class_weights
 from maxmargin.runtime.control import Control, Status
-from maxmargin.runtime.estimator import parameters
+from maxmargin.runtime.estimator import Estimator, parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.transaction import all_or_nothing, remove_attributes
@@ -27,14 +27,14 @@ from maxmargin.svm.linear.coef_bounds import check_monotonic_classes, coefficien
 from maxmargin.svm.linear.fit import FitContext, Fitted, fit_path, prepare, publish, solve_problems
 from maxmargin.svm.linear.function import LinearClassifier, class_codes
 from maxmargin.svm.linear.one_vs_rest import bound_of, check_separable, pose_one_vs_rest
-from maxmargin.svm.linear.parameters import LINEAR, LinearEstimator, check_linear_parameters, intercept_of
+from maxmargin.svm.linear.parameters import LINEAR, check_linear_parameters, intercept_of
 from maxmargin.svm.linear.rows import TrainingRows, training_rows
 from maxmargin.svm.streaming.mixin import StreamingMixin
 
 
 @documented(LINEAR)
 @parameters
-class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassifier, ClassifierMixin, LinearEstimator):
+class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassifier, ClassifierMixin, Estimator):
     """Linear support vector classification, for many rows or many columns.
 
     Minimises 1/2 |w|^2 + C sum_i loss(y_i (w'x_i + b)), one problem for two classes, one per class for more.

@@ -10,7 +10,7 @@ import numpy as np
 
 from maxmargin.problems.primal import one_class_problem
 from maxmargin.runtime.control import Control, check_run_options
-from maxmargin.runtime.estimator import parameters
+from maxmargin.runtime.estimator import Estimator, parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
@@ -26,14 +26,14 @@ from maxmargin.solvers.base import REGRESSION_LOSSES
 from maxmargin.solvers.registry import check_linear_solver
 from maxmargin.svm.linear.fit import prepare, publish, solve_problems
 from maxmargin.svm.linear.function import LinearFunction
-from maxmargin.svm.linear.parameters import LINEAR, LinearEstimator
+from maxmargin.svm.linear.parameters import LINEAR
 from maxmargin.svm.linear.rows import regression_rows
 from maxmargin.svm.models.region import RegionMixin
 
 
 @documented(LINEAR)
 @parameters
-class LinearOneClassSVM(RegionMixin, LinearFunction, LinearEstimator):
+class LinearOneClassSVM(RegionMixin, LinearFunction, Estimator):
     """Linear one-class support vector machine for outlier detection.
 
     Solves the same problem as ``OneClassSVM(kernel="linear")``, for any number of rows. Combine it with a feature map

@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from maxmargin.problems.bounded import BoundedProblem
 from maxmargin.problems.design import Design
@@ -15,7 +15,7 @@ from maxmargin.problems.losses import make_loss
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.canonical_rows import target_codes
 from maxmargin.runtime.control import Control, check_run_options
-from maxmargin.runtime.estimator import parameters
+from maxmargin.runtime.estimator import Estimator, parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
@@ -29,7 +29,7 @@ from maxmargin.runtime.validation import (
 from maxmargin.solvers.registry import check_linear_solver
 from maxmargin.svm.linear.coef_bounds import check_what_bounds_need, coefficient_bounds, has_bounds
 from maxmargin.svm.linear.fit import prepare, publish, solve_problems
-from maxmargin.svm.linear.parameters import LINEAR, LinearEstimator, check_dual_and_intercept, intercept_of
+from maxmargin.svm.linear.parameters import LINEAR, check_dual_and_intercept, intercept_of
 from maxmargin.svm.linear.rows import regression_rows
 from maxmargin.svm.models.predictor import PredictorMixin
 
@@ -38,7 +38,7 @@ TUBE_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "pinball")
 
 @documented(LINEAR)
 @parameters
-class LinearSVR(PredictorMixin, RegressorMixin, LinearEstimator):
+class LinearSVR(PredictorMixin, MultiOutputMixin, RegressorMixin, Estimator):
     """Linear support vector regression, for many rows or many columns.
 
     Minimises 1/2 |w|^2 + C sum_i loss(|y_i - w'x_i - b| - epsilon).
@@ -184,11 +184,6 @@ class LinearSVR(PredictorMixin, RegressorMixin, LinearEstimator):
         if self.coef_.ndim == 1:
             return (design.times(self.coef_) + self.intercept_[0])[:, None]
         return np.column_stack([design.times(w) for w in self.coef_]) + self.intercept_
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
     def predict(self, X: Any) -> Array:
         """Values at new points.
