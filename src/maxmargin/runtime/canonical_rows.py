@@ -136,3 +136,12 @@ def canonical_rows(X: Points, target: Array, weights: Array, *, merge: bool = Tr
     representative = np.full(len(weight), len(weights))
     np.minimum.at(representative, group, order)
     return CanonicalRows(representative, member_of, weight, key[representative])
+
+
+def places_among(known: Array, keys: Array) -> Array:
+    """The place of each key among those that are known, -1 of a new one."""
+    if len(known) == 0:
+        return np.full(len(keys), -1)
+    order = np.argsort(known, kind="stable")
+    at = order[np.searchsorted(known, keys, sorter=order).clip(max=len(order) - 1)]
+    return np.where(known[at] == keys, at, -1)

@@ -145,6 +145,10 @@ class Control:
         """For one of several problems: the same clock, limits and callbacks, and a separate list of reports."""
         return replace(self, seen=ThinnedList())
 
+    def silent(self, **changes: Any) -> Control:
+        """For a step of another run: the same clock and limits, and nothing is reported."""
+        return replace(self, callback=None, watchers=(), seen=ThinnedList(), **changes)
+
     @property
     def seconds(self) -> float:
         return time.perf_counter() - self.started

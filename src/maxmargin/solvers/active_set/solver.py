@@ -341,9 +341,7 @@ class _Run:
         self.pending[:] = 0.0
 
     def _f(self) -> Array:
-        coef = self.problem.coefficients(self.a)
-        used = np.flatnonzero(coef)
-        return self.gram.product(used, coef[used], single=True) if len(used) else np.zeros(self.problem.n_rows)
+        return self.gram.times(self.problem.coefficients(self.a), single=True)
 
     def _near_phase(self, first: float, goal: float) -> Status | None:
         """Phase 2: only rows near their conditions, in single precision."""
