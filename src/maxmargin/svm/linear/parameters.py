@@ -46,6 +46,13 @@ def intercept_of(estimator: Any) -> tuple[str, float]:
     return ("free", 1.0) if scaling is None else ("penalised", float(scaling))
 
 
+def describe_intercept(kind: str, scaling: float) -> str:
+    """The intercept in words, for reports."""
+    return (
+        f"intercept penalised (s = {scaling:g})" if kind == "penalised" else f"{kind} intercept".replace("none", "no")
+    )
+
+
 def _check_solver(estimator: Any) -> None:
     solver = estimator.solver
     check_linear_solver(solver, MARGIN_LOSSES)

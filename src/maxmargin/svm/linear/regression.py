@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from maxmargin.problems.bounded import BoundedProblem
+from maxmargin.problems.bounded import with_bounds
 from maxmargin.problems.design import Design
 from maxmargin.problems.losses import make_loss
-from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.canonical_rows import target_codes
 from maxmargin.runtime.control import Control, check_run_options
 from maxmargin.runtime.estimator import Estimator, parameters
@@ -29,7 +28,7 @@ from maxmargin.runtime.validation import (
 from maxmargin.solvers.registry import check_linear_solver
 from maxmargin.svm.linear.coef_bounds import check_what_bounds_need, coefficient_bounds, has_bounds
 from maxmargin.svm.linear.fit import prepare, publish, solve_problems
-from maxmargin.svm.linear.parameters import LINEAR, check_dual_and_intercept, intercept_of
+from maxmargin.svm.linear.parameters import LINEAR, check_dual_and_intercept, describe_intercept, intercept_of
 from maxmargin.svm.linear.rows import regression_rows
 from maxmargin.svm.models.predictor import PredictorMixin
 
@@ -142,13 +141,8 @@ class LinearSVR(PredictorMixin, MultiOutputMixin, RegressorMixin, Estimator):
         targets = np.empty((len(rows.weight), Y.shape[1]))
         targets[rows.member_of[used]] = Y[used]
         bounds = coefficient_bounds(self, rows.X.shape[1])
-        problems: list[PrimalProblem] = []
-        for y in targets.T:
-            common = (rows.X, np.ascontiguousarray(y), bound, loss, *self._intercept(), context.threads)
-            if bounds is None:
-                problems.append(PrimalProblem(*common))
-            else:
-                problems.append(BoundedProblem(*common, low=bounds[0], high=bounds[1]))
+        common = (bound, loss, *intercept_of(self), context.threads)
+        problems = [with_bounds(bounds, rows.X, np.ascontiguousarray(y), *common) for y in targets.T]
         fitted = solve_problems(context, problems, [0.0] * len(problems))
         outcome = fitted.outcome
         self.coef_, self.intercept_ = outcome.coef[0] if len(problems) == 1 else outcome.coef, outcome.intercept
@@ -169,12 +163,8 @@ class LinearSVR(PredictorMixin, MultiOutputMixin, RegressorMixin, Estimator):
         )
         return self
 
-    def _intercept(self) -> tuple[str, float]:
-        return intercept_of(self)
-
     def _parameters(self) -> str:
-        kind, scaling = self._intercept()
-        with_b = {"free": "free intercept", "none": "no intercept"}.get(kind, f"intercept penalised (s = {scaling:g})")
+        with_b = describe_intercept(*intercept_of(self))
         own = f"quantile = {self.quantile:g}" if self.loss == "pinball" else f"epsilon = {self.epsilon:g}"
         bounds = ", bounded coefficients" if has_bounds(self) else ""
         return f"C = {self.C:g}, {own}, {self.loss.replace('_', ' ')} loss, {with_b}{bounds}"

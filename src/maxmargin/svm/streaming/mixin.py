@@ -31,6 +31,7 @@ from maxmargin.runtime.validation import (
     warn,
 )
 from maxmargin.svm.linear.coef_bounds import has_bounds
+from maxmargin.svm.linear.parameters import intercept_of
 from maxmargin.svm.streaming.batches import batch_weights, labels, named, opened, passes, places, ready
 from maxmargin.svm.streaming.learner import Stream, StreamRun, kept_apart, nothing_learnt, streams
 from maxmargin.svm.streaming.report import Estimate, StreamReport, estimate
@@ -62,7 +63,7 @@ class StreamingMixin:
         if isinstance(self.class_weight, str):  # balanced weights are those of the frequencies
             share[self._present] = 1.0 / self.class_weight_[self._present]
         totals = float(self.report_.n_samples) * share / share.sum()
-        kind, scaling = self._intercept()
+        kind, scaling = intercept_of(self)
         return Stream.after(coef, self.intercept_, totals, self.class_weight_, kind=kind, scaling=scaling)
 
     def _admit(self: Any, X: Any, y: Any, classes: Any, sample_weight: Any) -> tuple[Points, Array, Array]:
@@ -83,7 +84,7 @@ class StreamingMixin:
                 f"X has entries beyond {LARGEST_ENTRY:.0e}, whose squares overflow: scale the columns of X."
             )
         y, weights = labels(y), batch_weights(sample_weight, X.shape[0])
-        kind, scaling = self._intercept()
+        kind, scaling = intercept_of(self)
         if stream is not None and not stream.is_open and np.array_equal(classes, self.classes_):
             classes = None  # repeated
         announced = None if classes is None else check_labels(labels(np.asarray(classes)))[0]
