@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, fields
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from maxmargin.problems.bounded import with_bounds
 from maxmargin.problems.design import Design
-from maxmargin.problems.losses import make_loss
+from maxmargin.problems.losses import LOSSES, Loss, make_loss
 from maxmargin.runtime.canonical_rows import target_codes
 from maxmargin.runtime.control import Control, check_run_options
 from maxmargin.runtime.estimator import Estimator, parameters
@@ -25,6 +25,7 @@ from maxmargin.runtime.validation import (
     check_training,
     check_weights,
 )
+from maxmargin.solvers.base import REGRESSION_LOSSES
 from maxmargin.solvers.registry import check_linear_solver
 from maxmargin.svm.linear.coef_bounds import check_what_bounds_need, coefficient_bounds, has_bounds
 from maxmargin.svm.linear.fit import prepare, publish, solve_problems
@@ -32,7 +33,8 @@ from maxmargin.svm.linear.parameters import LINEAR, check_dual_and_intercept, de
 from maxmargin.svm.linear.rows import regression_rows
 from maxmargin.svm.models.predictor import PredictorMixin
 
-TUBE_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "pinball")
+SVR_LOSSES = tuple(name for name in REGRESSION_LOSSES if name != "squared")  # which is the squared tube of width zero
+LOSS_OPTIONS = {"epsilon": 0.0, "quantile": 0.5}  # parameters that some losses have, and their defaults
 
 
 @documented(LINEAR)
@@ -113,15 +115,24 @@ class LinearSVR(PredictorMixin, MultiOutputMixin, RegressorMixin, Estimator):
         check_number("epsilon", self.epsilon, least=0)
         check_run_options(self)
         check_number("C", self.C, above=0, remedy="SVR(kernel='linear', C=inf) has a tube without exceptions.")
-        check_choice("loss", self.loss, TUBE_LOSSES)
+        check_choice("loss", self.loss, SVR_LOSSES)
         check_number("quantile", self.quantile, above=0, below=1)
-        if self.loss == "pinball" and self.epsilon != 0:
-            raise ValueError(f"loss='pinball' has no tube; got epsilon={self.epsilon:g}. Give epsilon=0.")
-        if self.loss != "pinball" and self.quantile != 0.5:
-            raise ValueError(f"quantile={self.quantile:g} belongs to loss='pinball'; got loss={self.loss!r}.")
+        for name, default in LOSS_OPTIONS.items():
+            value = getattr(self, name)
+            having = [loss for loss in SVR_LOSSES if name in LOSSES[loss].__dataclass_fields__]
+            if value != default and self.loss not in having:
+                raise ValueError(
+                    f"loss={self.loss!r} has no {name}; got {name}={value:g}. Give {name}={default:g}, or a loss that "
+                    f"has it: {', '.join(map(repr, having))}."
+                )
         check_dual_and_intercept(self)
         check_what_bounds_need(self)
-        check_linear_solver(self.solver, TUBE_LOSSES)
+        check_linear_solver(self.solver, SVR_LOSSES)
+
+    def _loss(self) -> Loss:
+        """The loss, with the options that it has."""
+        options = [option.name for option in fields(LOSSES[self.loss])]
+        return make_loss(self.loss, **{name: float(getattr(self, name)) for name in options})
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVR:
@@ -135,13 +146,12 @@ class LinearSVR(PredictorMixin, MultiOutputMixin, RegressorMixin, Estimator):
         target = Y[:, 0] if Y.shape[1] == 1 else target_codes(Y)
         weights = check_weights(sample_weight, X.shape[0])
         context = prepare(self, X, target, weights, regression_rows, Control.of(self))
-        rows, option = context.rows, "quantile" if self.loss == "pinball" else "epsilon"
-        loss, bound = make_loss(self.loss, **{option: float(getattr(self, option))}), float(self.C) * rows.weight
+        rows, loss = context.rows, self._loss()
         used = rows.member_of >= 0
         targets = np.empty((len(rows.weight), Y.shape[1]))
         targets[rows.member_of[used]] = Y[used]
         bounds = coefficient_bounds(self, rows.X.shape[1])
-        common = (bound, loss, *intercept_of(self), context.threads)
+        common = (float(self.C) * rows.weight, loss, *intercept_of(self), context.threads)
         problems = [with_bounds(bounds, rows.X, np.ascontiguousarray(y), *common) for y in targets.T]
         fitted = solve_problems(context, problems, [0.0] * len(problems))
         outcome = fitted.outcome
@@ -165,7 +175,7 @@ class LinearSVR(PredictorMixin, MultiOutputMixin, RegressorMixin, Estimator):
 
     def _parameters(self) -> str:
         with_b = describe_intercept(*intercept_of(self))
-        own = f"quantile = {self.quantile:g}" if self.loss == "pinball" else f"epsilon = {self.epsilon:g}"
+        own = ", ".join(f"{name} = {value:g}" for name, value in vars(self._loss()).items())
         bounds = ", bounded coefficients" if has_bounds(self) else ""
         return f"C = {self.C:g}, {own}, {self.loss.replace('_', ' ')} loss, {with_b}{bounds}"
 
