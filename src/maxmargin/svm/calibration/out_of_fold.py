@@ -171,7 +171,7 @@ def _one_fold(full: _AllRows, k: int, wanted: Array, distance: Array, band: floa
         shifted = _shifted(fold, near, a[rows] + change[rows], f0)
         part = gram.subset(rows)
         part.budget = gram.budget
-        limited = replace(control, max_iter=full.max_steps(len(rows)), seen=[])
+        limited = replace(control.of_one(), max_iter=full.max_steps(len(rows)))
         solution = SOLVER.solve(shifted, part, tol=full.goal / shifted.tol_scale, control=limited)
         gram.evaluations += part.evaluations
         change[rows] += solution.a

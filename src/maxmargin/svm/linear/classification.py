@@ -80,7 +80,7 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
     history_ : History
         Objectives, gap, margin, support vectors and time at each iteration, of each binary problem.
     t_ : int
-        Number of rows seen by ``partial_fit`` or ``fit_stream``.
+        Number of rows learnt by ``partial_fit`` or ``fit_stream``.
     stream_report_ : StreamReport
         The report of ``fit_stream``, with an error estimate from held-out rows.
 

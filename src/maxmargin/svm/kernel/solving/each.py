@@ -184,7 +184,7 @@ def _attempt(sub: Subproblem, solved: Solved, p: int, control: Control) -> Batch
     _report(control, steps, certificate, int(solved.n_support[p]))
     offset = solved.offset[p, : len(problem.totals)]
     solution = Solution(a, f, status, steps, fresh=True)
-    model = BinaryModel(sub.rows, problem, solution, certificate, f, *problem.scalars(offset), control.seen)
+    model = BinaryModel(sub.rows, problem, solution, certificate, f, *problem.scalars(offset), control.reports)
     return BatchAttempt(model, None, evaluations)
 
 

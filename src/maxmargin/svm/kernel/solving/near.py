@@ -104,7 +104,7 @@ def _certified(context: FitContext, sub: Subproblem, a: Array, f: Array, steps: 
     certificate = optimality.certify(problem, a, f, offset)
     status = certified_status(Status.OPTIMAL, certificate, float(np.abs(a).sum()), goal)
     solution = Solution(a, f, status, steps, fresh=True)
-    return BinaryModel(sub.rows, problem, solution, certificate, f, *problem.scalars(offset), control.seen)
+    return BinaryModel(sub.rows, problem, solution, certificate, f, *problem.scalars(offset), control.reports)
 
 
 def _newton_steps(
