@@ -61,7 +61,8 @@ class KernelClassifier(PlattAttributes, ProbabilityMixin, ClassifierMixin, Updat
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_calibration(self.calibration)
+        if self.calibration is not None:
+            check_calibration(self.calibration)
         check_flag("fit_intercept", self.fit_intercept)
         check_flag("break_ties", self.break_ties)
         check_choice("decision_function_shape", self.decision_function_shape, ["ovo", "ovr"])
