@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, fields
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,10 @@ from maxmargin.svm.models.predictor import PredictorMixin
 
 SVR_LOSSES = tuple(name for name in REGRESSION_LOSSES if name != "squared")  # which is the squared tube of width zero
 LOSS_OPTIONS = {"epsilon": 0.0, "quantile": 0.5}  # parameters that some losses have, and their defaults
+
+
+def _has_option(loss: str, name: str) -> bool:
+    return name in LOSSES[loss].__dataclass_fields__
 
 
 @documented(LINEAR)
@@ -119,11 +123,11 @@ class LinearSVR(PredictorMixin, MultiOutputMixin, RegressorMixin, Estimator):
         check_number("quantile", self.quantile, above=0, below=1)
         for name, default in LOSS_OPTIONS.items():
             value = getattr(self, name)
-            having = [loss for loss in SVR_LOSSES if name in LOSSES[loss].__dataclass_fields__]
-            if value != default and self.loss not in having:
+            if value != default and not _has_option(self.loss, name):
+                having = ", ".join(repr(loss) for loss in SVR_LOSSES if _has_option(loss, name))
                 raise ValueError(
                     f"loss={self.loss!r} has no {name}; got {name}={value:g}. Give {name}={default:g}, or a loss that "
-                    f"has it: {', '.join(map(repr, having))}."
+                    f"has it: {having}."
                 )
         check_dual_and_intercept(self)
         check_what_bounds_need(self)
@@ -131,8 +135,8 @@ class LinearSVR(PredictorMixin, MultiOutputMixin, RegressorMixin, Estimator):
 
     def _loss(self) -> Loss:
         """The loss, with the options that it has."""
-        options = [option.name for option in fields(LOSSES[self.loss])]
-        return make_loss(self.loss, **{name: float(getattr(self, name)) for name in options})
+        options = {name: float(getattr(self, name)) for name in LOSS_OPTIONS if _has_option(self.loss, name)}
+        return make_loss(self.loss, **options)
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVR:

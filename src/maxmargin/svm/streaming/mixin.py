@@ -105,15 +105,15 @@ class StreamingMixin:
         """The stream with the classes of y, and those announced now; an error for classes that were not announced."""
         names = self.classes_
         if announced is not None:
-            lost = names[~places(announced, names)[1]]
-            more = announced[~places(names, announced)[1]]
+            lost = names[~places(announced, names).known]
+            more = announced[~places(names, announced).known]
             if len(lost) or (len(more) and not stream.is_open):
                 raise ValueError(
                     f"classes={announced.tolist()} are not those of the stream, {names.tolist()}: "
                     + (f"{lost.tolist()} have been met." if len(lost) else f"{more.tolist()} were not announced.")
                 )
         for these in (y,) if announced is None else (announced, y):
-            known = places(names, these)[1]
+            known = places(names, these).known
             new = these[:0] if known.all() else np.unique(these[~known])
             if len(new) and not stream.is_open:
                 raise ValueError(
@@ -141,7 +141,7 @@ class StreamingMixin:
     def _learn(self: Any, X: Points, y: Array, weights: Array, stop: Stop | None = None) -> None:
         self._stream.learn(
             X,
-            places(self.classes_, y)[0],
+            places(self.classes_, y).at,
             weights,
             C=float(self.C),
             squared=self.loss == "squared_hinge",
@@ -292,7 +292,8 @@ class StreamingMixin:
             run.epoch, rows, weight, i = run.epoch + 1, run.rows, 0.0, -1
             for i, batch in enumerate(begin()):
                 with named(f"batch {i + 1} of epoch {run.epoch}"):
-                    X, y, weights = self._admit(*opened(batch)[:2], classes, opened(batch)[2])
+                    X, y, sample_weight = opened(batch)
+                    X, y, weights = self._admit(X, y, classes, sample_weight)
                     self._factors()
                 if run.holds(i):
                     if run.epoch == 1:
@@ -329,7 +330,7 @@ class StreamingMixin:
             values = np.concatenate([self._values(X) for X, _, _ in run.held])
             found = estimate(
                 values,
-                np.concatenate([places(self.classes_, y)[0] for _, y, _ in run.held]),
+                np.concatenate([places(self.classes_, y).at for _, y, _ in run.held]),
                 self._codes(values),
                 np.concatenate([weights for _, _, weights in run.held]),
                 self.class_weight_,
