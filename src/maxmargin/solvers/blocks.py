@@ -17,11 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxmargin.kernels.gram.operator import Gram
-from maxmargin.problems import optimality
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.base import KernelSolver
+from maxmargin.solvers.base import KernelSolver, report_point
 from maxmargin.solvers.solution import Solution
 
 INNER_WORK = 20_000_000  # array elements touched between two checks of the clock: well under 0.2 s
@@ -79,10 +78,7 @@ class BlockSolver(KernelSolver):
         best = np.inf
         while True:
             gradient = problem.gradient(f, a)
-            now = optimality.best_certificate(problem, a, f)
-            violation = now.violation
-            n_support = int(np.count_nonzero(a))
-            control.report(n_iter, violation, n_support, primal=now.primal, dual=now.dual, norm=now.norm)
+            violation = report_point(problem, a, f, n_iter, control).violation
             if violation <= goal:
                 return Solution(a, f, Status.OPTIMAL, n_iter)
             stalled_rounds = 0 if violation < 0.99 * best else stalled_rounds + 1

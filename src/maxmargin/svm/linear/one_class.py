@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 from typing import Any
 
@@ -16,11 +15,11 @@ from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
     Points,
-    callers_level,
     check_new_points,
     check_number,
     check_training_points,
     check_weights,
+    warn,
 )
 from maxmargin.solvers.base import REGRESSION_LOSSES
 from maxmargin.solvers.registry import check_linear_solver
@@ -120,12 +119,10 @@ class LinearOneClassSVM(RegionMixin, LinearFunction, Estimator):
             error_name="training points outside",
         )
         if outcome.status.converged and not self.coef_.any():
-            warnings.warn(
+            warn(
                 f"No halfspace without the origin holds a share 1 - nu = {1 - self.nu:g} of the points, and w = 0 is "
                 "optimal: every point is an inlier. Lower nu, do not centre X, or map it "
-                "(maxmargin.kernel_methods.feature_maps).",
-                UserWarning,
-                stacklevel=callers_level(),
+                "(maxmargin.kernel_methods.feature_maps)."
             )
         return self
 
