@@ -155,8 +155,3 @@ class StreamingKernelSVC(ClassifierMixin, Estimator):
         {X -> labels}
         """
         return self.linear_.predict(self._mapped(X))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

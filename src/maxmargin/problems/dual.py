@@ -152,6 +152,15 @@ class DualProblem:
             b, half = -(up + down) / 2, (up - down) / 2
         return PrimalScalars(b, rho=half) if self.kind == "nu_svc" else PrimalScalars(b, epsilon=-half)
 
+    def restricted(self, rows: Array) -> tuple[DualProblem, Array]:
+        """The problem of some of the rows, whose groups have the same sums, and which of the variables it has."""
+        place = np.full(self.n_rows, -1)
+        place[rows] = np.arange(len(rows))
+        ids = np.flatnonzero(place[self.row] >= 0)
+        names = ("sign", "linear", "lower", "upper", "group")
+        own: dict[str, Any] = {name: getattr(self, name)[ids] for name in names}
+        return replace(self, target=self.target[rows], bound=self.bound[rows], row=place[self.row[ids]], **own), ids
+
     def start(self) -> Array:
         """A feasible point: zero, or where the totals forbid zero, the first variables at their bounds (as LIBSVM)."""
         a = np.zeros(self.n_variables)

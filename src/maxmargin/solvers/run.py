@@ -86,6 +86,18 @@ def own_intercept(problem: PrimalProblem, design: Design, w: Array, b: float) ->
     return b if design.shift is None else b - float(design.shift @ w[: len(design.shift)])
 
 
+def start_of_columns(problem: PrimalProblem, design: Design, start: Start) -> tuple[Array, float, Array]:
+    """w, b and the values of the solver's columns, which may be shifted, or have a constant one; b is 0 unless it is
+    free."""
+    w, b = np.zeros(design.d), 0.0
+    w[: problem.n_features] = start.w
+    if problem.intercept == "penalised":
+        w[-1] = start.b / problem.scaling
+    elif problem.free:
+        b = start.b + (0.0 if design.shift is None else float(design.shift @ start.w))
+    return w, b, design.times(w)
+
+
 class Run:
     """The best primal and the best dual point so far, the history, and the reasons to stop.
 

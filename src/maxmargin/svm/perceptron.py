@@ -171,11 +171,6 @@ class Perceptron(LinearClassifier, ClassifierMixin, Estimator):
         """No class is without weight."""
         return np.ones(len(self.classes_), bool)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     def _check_parameters(self) -> None:
         for name in ("fit_intercept", "shuffle", "warm_start", "average"):
             check_flag(name, getattr(self, name))

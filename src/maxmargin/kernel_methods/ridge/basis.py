@@ -106,11 +106,6 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
     alpha: float = 0.0
     fit_intercept: bool = False
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the map, then the weights.

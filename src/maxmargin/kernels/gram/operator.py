@@ -62,6 +62,13 @@ class Gram(abc.ABC):
         ``single`` the kernel values may be float32; sums are float64 in any case. An operator whose products take long
         calls ``stop`` between pieces of one, which may end it."""
 
+    def times(self, coef: Array, rows: Array | None = None, *, single: bool = False, stop: Stop | None = None) -> Array:
+        """K[rows] @ coef for coefficients of all rows, by those that are not zero; the rest as in ``product``."""
+        used = np.flatnonzero(coef if coef.ndim == 1 else coef.any(axis=1))
+        if len(used) == 0:
+            return np.zeros((self.n if rows is None else len(rows), *coef.shape[1:]))
+        return self.product(used, coef[used], rows, single=single, stop=stop)
+
     def fill(self, rows: Array, out: Array, *, stop: Stop | None = None) -> None:
         """out[:n, :n] = K[rows, rows] in the precision of ``out``, which may be larger; ``stop`` as in ``product``."""
         n = len(rows)

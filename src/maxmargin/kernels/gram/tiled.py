@@ -201,6 +201,14 @@ class TiledGram(KernelGram):
     def _double_panels(self, cols: Array) -> Panels:
         return self._double(cols).panels(np.arange(len(cols)), self.form, self.scratch)
 
+    def _tiles(self, rows: Array | None, cols: Array, double: bool) -> tuple[Side, Panels]:
+        """Both sides of tiles, in float64 or float32."""
+        if not double:
+            return self._rows(rows), self._panels(cols)
+        assert rows is not None
+        right = self._double_panels(cols)  # before the rows, which take their scratch memory
+        return self._double(rows), right
+
     def diagonal(self) -> Array:
         self.evaluations += self.n
         if self.form.kind in (_native.EXP2, _native.DECAY):
@@ -209,8 +217,7 @@ class TiledGram(KernelGram):
 
     def block(self, rows: Array, cols: Array) -> Array:
         self.evaluations += len(rows) * len(cols)
-        right = self._double_panels(cols)
-        left = self._double(rows)
+        left, right = self._tiles(rows, cols, True)
         out = np.empty((len(rows), len(cols)))
         store_tiles(left, right, self.form, out, self.threads)
         return out
@@ -221,20 +228,15 @@ class TiledGram(KernelGram):
         if single and not self.single_is_exact:
             if rows is None and self._mirrors(cols, coef):
                 return self._mirrored_product(cols, coef, stop)
-            left, right = self._rows(rows), self._panels(cols)
+            left, right = self._tiles(rows, cols, False)
         else:
-            right = self._double_panels(cols)
-            left = self._double(np.arange(self.n) if rows is None else rows)
+            left, right = self._tiles(np.arange(self.n) if rows is None else rows, cols, True)
         self.evaluations += left.n * len(cols)
         return tiled_product(left, right, coef, self.form, self.threads, stop)
 
     def fill(self, rows: Array, out: Array, *, stop: Stop | None = None) -> None:
         self.evaluations += len(rows) ** 2
-        if out.dtype == np.float64:
-            right = self._double_panels(rows)
-            left = self._double(rows)
-        else:
-            left, right = self._rows(rows), self._panels(rows)
+        left, right = self._tiles(rows, rows, out.dtype == np.float64)
         mirrored = left.A is not None and left.far is None and left.d >= MIRRORED_MIN_COLUMNS
         (store_mirrored if mirrored else store_tiles)(left, right, self.form, out, self.threads, stop)
 

@@ -287,8 +287,8 @@ class _Run:
             return self._solve_one_block()
         status = self._run_rounds(self.every, max(self.goal, 0.5 * first), single=True)
         if status is None:
-            # float32 decides alone where it is seen to err by much less than tol, otherwise double precision does. With
-            # values held in memory a look is not worth its time: if the audit of the result finds tol missed, the
+            # float32 decides alone where it is found to err by much less than tol, otherwise double precision does.
+            # With values held in memory a check is not worth its time: if the audit of the result finds tol missed, the
             # solver is sent on from there.
             exact = self.gram.single_is_exact
             error = 0.0 if exact or self.resumed or self.gram.held else self._error()
@@ -341,9 +341,7 @@ class _Run:
         self.pending[:] = 0.0
 
     def _f(self) -> Array:
-        coef = self.problem.coefficients(self.a)
-        used = np.flatnonzero(coef)
-        return self.gram.product(used, coef[used], single=True) if len(used) else np.zeros(self.problem.n_rows)
+        return self.gram.times(self.problem.coefficients(self.a), single=True)
 
     def _near_phase(self, first: float, goal: float) -> Status | None:
         """Phase 2: only rows near their conditions, in single precision."""

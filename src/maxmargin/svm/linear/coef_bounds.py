@@ -43,7 +43,7 @@ def check_monotonic_classes(monotonic_cst: Any, classes: Array) -> None:
 
 
 def coefficient_bounds(estimator: Any, n_features: int) -> tuple[Array, Array] | None:
-    """The lower and upper bounds of all coefficients; None where there are none. The estimator has seen X, and knows
+    """The lower and upper bounds of all coefficients; None where there are none. The estimator has checked X, and knows
     the names of its columns if they have any.
 
     Examples

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -50,12 +50,19 @@ def labels(y: Array) -> Array:
     return y
 
 
-def places(names: Array, y: Array) -> tuple[Array, Array]:
-    """The place of every label among the sorted names, and whether it is there."""
+class Places(NamedTuple):
+    """The place of every label among sorted names, and whether it is there."""
+
+    at: Array
+    known: Array
+
+
+def places(names: Array, y: Array) -> Places:
+    """Where the labels of a batch are among the sorted names of classes."""
     if (names.dtype.kind in "OUS") != (y.dtype.kind in "OUS"):
         raise ValueError(f"y has labels like {y[:1].tolist()}, but the classes are {names.tolist()[:10]}.")
     at = np.minimum(np.searchsorted(names, y), len(names) - 1).astype(np.int64)
-    return at, np.asarray(names[at] == y)
+    return Places(at, np.asarray(names[at] == y))
 
 
 def batch_weights(sample_weight: Any, n: int) -> Array:

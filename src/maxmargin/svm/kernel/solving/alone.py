@@ -75,4 +75,4 @@ def solve_one(context: FitContext, sub: Subproblem, solver: KernelSolver, gram: 
         start, tol = a, 0.5 * tol
     gram.scratch.release()
     solution = replace(solution, n_iter=n_iter, status=status)
-    return BinaryModel(sub.rows, problem, solution, certificate, f, *problem.scalars(offset), control.seen)
+    return BinaryModel(sub.rows, problem, solution, certificate, f, *problem.scalars(offset), control.reports)
