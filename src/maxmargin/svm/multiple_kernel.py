@@ -41,7 +41,7 @@ norm : {1, 2}, default=1
 tol : float, default=1e-3
     Stop when the relative duality gap of weights and model is at most this; also the tolerance of the last fit.
 cache_size : float, default=200
-    Megabytes for the kernel matrices, one per kernel, which are computed once.
+    Megabytes for the kernel matrices, half of each, which are computed once.
 max_iter : int, default=200
     Maximum number of weight vectors to try; -1 for no limit.
 solver : str, default="auto"
@@ -174,7 +174,7 @@ class MultipleKernelModel(KernelInput, abc.ABC):
         """Weights, then the model with their sum; ``options`` are those of :func:`prepare`."""
         n = rows.X.shape[0]
         kernels = self._kernel()
-        bytes_needed = 8.0 * (len(kernels.kernels) + 1) * n * n
+        bytes_needed = 8.0 * (0.5 * len(kernels.kernels) + 2) * n * n  # their halves, K(d), and one while it is made
         if bytes_needed > self.cache_size * 1e6:
             raise ValueError(
                 f"cache_size={self.cache_size:g} MB cannot hold the matrices of {len(kernels.kernels)} kernels of "
