@@ -194,7 +194,7 @@ def read_test(data: Any, task: str, y: Array | None, options: dict[str, Any], vo
     else:
         table = read_table(file, format=kind, header=options["header"])
         other = rows_like(file, table, data.columns, data.X.shape[1], goal, data.y is not None, encoded)
-        other = with_targets(other, task, voice)
+        other = with_targets(other, task, y, voice)
     y_test = other.y
     if task == "classify" and y is not None and y_test is not None:
         y_test = matching_labels(y_test, np.unique(y), other.source, voice)
