@@ -104,7 +104,7 @@ def test_nu_is_a_share(name, values):
         ({"scoring": "acuracy"}, "Did you mean 'accuracy'"),
         ({"scoring": 3}, "name of a scorer or a function; got 3"),
         ({"scoring": ["accuracy"]}, "one score"),
-        ({"kernel": "rbf", "kernel_params": {"degree": [2]}}, "no parameter of kernel='rbf'"),
+        ({"kernel": "rbf", "kernel_params": {"degree": [2]}}, "kernel='rbf' has no parameter 'degree'"),
         ({"kernel": "poly", "kernel_params": {"degree": "23"}}, "must be a list of values"),
         ({"max_seconds": 0}, "max_seconds"),
         ({"n_jobs": 0}, "n_jobs"),

@@ -18,10 +18,10 @@ __all__ = ["command"]
 @data_options
 @json_option
 def command(model: str, data: str, as_json: bool, **reading: Any) -> None:
-    """Compare what MODEL predicts for DATA with the labels in it, beside a naive baseline.
+    """Compare the predictions of MODEL with the labels in DATA, and with a naive baseline.
 
-    The baseline is as good as it can be without looking at the columns: it knows the most frequent label (or the mean
-    and the median) of DATA itself.
+    The baseline is the best prediction that does not use the columns: the most frequent label (or the mean and the
+    median) of DATA itself.
     """
     voice = Voice(as_json)
     from maxmargin.cli._data import read_for_model

@@ -70,7 +70,7 @@ def numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> li
 @data_options
 @json_option
 def command(data: str, output: str | None, page: str | None, as_json: bool, **options: Any) -> None:
-    """Choose C, gamma (and epsilon) for DATA by cross-validation, test the choice on rows held out, and save it.
+    """Choose C, gamma (and epsilon) by cross-validation on DATA, test the model on held-out rows, and save it.
 
     The rows of the test take no part in the choice. Kernel values are computed once for all folds and all C.
 
