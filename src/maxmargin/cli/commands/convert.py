@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command(name="convert", short_help="A model for LIBSVM or ONNX, and back.")
+@click.command(name="convert", short_help="Convert a model to LIBSVM or ONNX, and from LIBSVM.")
 @click.argument("model", type=click.Path())
 @click.argument("out", type=click.Path(dir_okay=False))
 @click.option("--n-features", type=int, help="Columns of the data, which a LIBSVM model does not tell.")

@@ -11,7 +11,7 @@ from maxmargin.cli._options import Voice, counted, data_options, json_option, ta
 __all__ = ["command"]
 
 
-@click.command(name="evaluate", short_help="A model against rows whose answers are known.")
+@click.command(name="evaluate", short_help="Test a model on rows with known labels or numbers.")
 @click.argument("model", type=click.Path())
 @click.argument("data", type=click.Path(allow_dash=True))
 @target_option

@@ -37,7 +37,7 @@ BACKGROUND_ROWS = 40  # that lend their values
 CELL_LETTERS = 22  # of a value that is shown
 
 
-@click.command(name="explain", short_help="Why each row got its label.")
+@click.command(name="explain", short_help="Show which columns drive the prediction for a row.")
 @click.argument("model", type=click.Path())
 @click.argument("data", type=click.Path(allow_dash=True))
 @click.option(

@@ -24,7 +24,7 @@ FORMATS = (".png", ".svg", ".pdf")
 POINTS_MAX_ROWS = 2000  # rows that are shown
 
 
-@click.command(name="plot", short_help="A picture of a model on data.")
+@click.command(name="plot", short_help="Plot a model on data.")
 @click.argument("model", type=click.Path())
 @click.argument("data", type=click.Path(allow_dash=True))
 @click.option(

@@ -7,7 +7,7 @@ import click
 __all__ = ["command"]
 
 
-@click.command(name="serve", short_help="Serve a model's predictions over HTTP, to this computer.")
+@click.command(name="serve", short_help="Serve predictions over HTTP on this computer.")
 @click.argument("model", type=click.Path())
 @click.option(
     "--port",

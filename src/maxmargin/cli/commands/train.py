@@ -47,7 +47,7 @@ PARAMETERS = (
 )
 
 
-@click.command(name="train", short_help="Learn from data, test, report, save the model.")
+@click.command(name="train", short_help="Train a model, test it on held-out rows, and save it.")
 @click.argument("data", type=click.Path(allow_dash=True))
 @click.option("-o", "--output", metavar="MODEL", type=click.Path(dir_okay=False), help="Save the model here (.mm).")
 @learning_options("trains")

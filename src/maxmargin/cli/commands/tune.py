@@ -42,7 +42,7 @@ def numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> li
         raise click.BadParameter(f"{value!r} is not a list of numbers such as 0.1,1,10.") from None
 
 
-@click.command(name="tune", short_help="Choose C and the kernel's width by cross-validation, test, save the model.")
+@click.command(name="tune", short_help="Train with C and the kernel width chosen by cross-validation.")
 @click.argument("data", type=click.Path(allow_dash=True))
 @click.option("-o", "--output", metavar="MODEL", type=click.Path(dir_okay=False), help="Save the model here (.mm).")
 @learning_options("tunes")
