@@ -5,8 +5,8 @@ Projecting a noisy image onto the principal components of clean images removes w
 is most of the noise. This takes few linear components, but few of them blur the digits. With a Gaussian kernel there
 are as many components as training images, more than an image has pixels, and they follow the curved set on which the
 digits lie. The projection is then a point in feature space; the picture shows its pre-image, the image whose features
-are nearest to it (Mika et al. 1999). The numbers are root mean squared distances to the clean images, over all 400 images held
-out.
+are nearest to it (Mika et al. 1999). The numbers are root mean squared distances to the clean images, over all 400
+held-out images.
 """
 
 import matplotlib.pyplot as plt
