@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -119,13 +120,20 @@ class DualProblem:
     def _unbounded(self) -> bool:
         return bool(np.isinf(self.upper).any() or np.isinf(self.lower).any())
 
+    @cached_property
+    def _variables_are_rows(self) -> bool:
+        """Whether variable i is that of row i, for all of them."""
+        return len(self.row) == self.n_rows and bool((self.row == np.arange(self.n_rows)).all())
+
     def coefficients(self, a: Array) -> Array:
         """Coefficient of each row in the fitted function."""
+        if self._variables_are_rows:
+            return self.sign * a
         return np.bincount(self.row, weights=self.sign * a, minlength=self.n_rows)
 
     def gradient(self, f: Array, a: Array) -> Array:
         """Q a + p from f = K @ coefficients."""
-        return self.sign * f[self.row] + self.linear
+        return self.sign * (f if self._variables_are_rows else f[self.row]) + self.linear
 
     def objective(self, f: Array, a: Array) -> float:
         """1/2 a' Q a + p' a (to be minimised) from f = K @ coefficients."""

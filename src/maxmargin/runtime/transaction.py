@@ -27,7 +27,7 @@ def remove_attributes(estimator: Any, *names: str) -> None:
         estimator.__dict__.pop(name, None)
 
 
-FIT_METHODS = ("fit", "partial_fit", "fit_stream", "fit_transform", "fit_predict")
+FIT_METHODS = ("fit", "partial_fit", "fit_stream", "fit_transform", "fit_predict", "learn", "forget")
 
 
 @overload
@@ -45,7 +45,7 @@ def all_or_nothing(method: Method | None = None, *, copies: tuple[str, ...] = ()
     Parameters
     ----------
     method : callable
-        ``fit``, ``partial_fit``, ``fit_stream``, ``fit_transform`` or ``fit_predict``.
+        One of :data:`FIT_METHODS`.
     copies : tuple of str
         Attributes whose content the method changes in place.
 
