@@ -337,7 +337,7 @@ def check_number(
         return number
     limits = {">": above, ">=": least, "<=": most, "<": below}
     rule = " and ".join(f"{sign} {limit:g}" for sign, limit in limits.items() if limit is not None)
-    finite = "" if infinite else " and finite"
+    finite = "" if infinite or math.isfinite(number) else " and finite"
     raise ValueError(f"{name} must be {rule}{finite}; got {name}={shown(value)}.{' ' + remedy if remedy else ''}")
 
 

@@ -39,6 +39,7 @@ class Solver:
     Attributes
     ----------
     name : str
+        Name of the solver in ``SOLVERS``.
     title : str
         The method in a few words.
     accepts : tuple of str

@@ -46,12 +46,15 @@ class LinearSolution:
     Attributes
     ----------
     w, b : array of shape (n_features,) and float
+        Coefficients and intercept.
     beta : array of shape (n_rows,) or None
         Feasible multipliers, where the solver has any: the rows' coefficients in w.
     status : Status
+        How the fit ended.
     n_iter : int
         Iterations, or epochs of a method that goes through the rows one by one.
     history : History
+        Progress per iteration.
     advice : str
         Message of the solver about early termination; often empty.
     f : array of shape (n_rows,) or None

@@ -49,7 +49,9 @@ class PerceptronReport(TextReport):
     mistakes, errors : arrays
         Updates made for each binary problem, and points on its wrong side at the end.
     n_samples : int
+        Number of training points.
     seconds : float
+        Duration in seconds.
 
     Examples
     --------
@@ -119,9 +121,11 @@ class Perceptron(LinearClassifier, ClassifierMixin, Estimator):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+        The labels.
     coef_ : array of shape (1, n_features) or (n_classes, n_features)
         w; with more than two classes one row per class (one-vs-rest).
     intercept_ : array of shape (1,) or (n_classes,)
+        b of each binary model.
     converged_ : bool
         Whether no training point is on the wrong side.
     n_iter_ : int

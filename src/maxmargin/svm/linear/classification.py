@@ -51,6 +51,7 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
         One-vs-rest, or the joint problem of Crammer and Singer (hinge loss, its own solver).
     fit_intercept : bool, default=True
+        Whether to fit an intercept.
     intercept_scaling : float or None, default=None
         None leaves the intercept unpenalised. A number s penalises it as scikit-learn does: the term 1/2 (b/s)^2 is
         added to the objective. The joint problem always penalises the intercept, and treats None as 1.
@@ -62,7 +63,7 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
         ``"barrier"``, ``"newton"`` (squared hinge), ``"coordinate_descent"``, ``"smo"``, ``"qp_primal"``,
         ``"qp_dual"``, ``"subgradient"``, ``"stochastic_subgradient"``, ``"pegasos"``, or an object of
         :mod:`maxmargin.solvers` with options, such as ``Pegasos(batch_size=16)``. ``"auto"`` chooses by the shape of X;
-        ``report_`` says which and why.
+        ``report_`` states which, and why.
     {n_jobs, max_seconds, warm_start}
     calibration : {None, "sigmoid", "isotonic", "temperature"}, default=None
         How decision values become probabilities, as in :class:`maxmargin.SVC`; None means no ``predict_proba``.
@@ -73,7 +74,9 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
     coef_ : array of shape (1, n_features) or (n_classes, n_features)
         w of each binary model.
     intercept_ : array of shape (1,) or (n_classes,)
+        b of each binary model.
     classes_ : array of shape (n_classes,)
+        The labels.
     n_iter_ : int
         Largest number of iterations of any binary problem.
     {n_features_in_, feature_names_in_, report_}
@@ -170,10 +173,13 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Points.
         y : array-like of shape (n_samples,)
+            Targets.
         Cs : array-like
             Values of C; the models are returned in this order.
         sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; None means that all are one.
 
         Returns
         -------

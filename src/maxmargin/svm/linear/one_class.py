@@ -46,7 +46,7 @@ class LinearOneClassSVM(RegionMixin, LinearFunction, Estimator):
     {tol, max_iter, random_state, verbose}
     solver : str or solver object, default="auto"
         ``"barrier"`` or ``"coordinate_descent"``, or a solver object with options. ``"auto"`` chooses by the shape of
-        X; ``report_`` says which and why.
+        X; ``report_`` states which, and why.
     {n_jobs, max_seconds, warm_start}
 
     Attributes
@@ -58,6 +58,7 @@ class LinearOneClassSVM(RegionMixin, LinearFunction, Estimator):
     offset_ : array of shape (1,)
         rho: ``decision_function = score_samples - offset_``.
     n_iter_ : int
+        Number of iterations.
     {n_features_in_, feature_names_in_, report_, history_}
 
     Notes

@@ -59,11 +59,12 @@ class LinearSVR(PredictorMixin, MultiOutputMixin, RegressorMixin, Estimator):
         max(0, r) or max(0, r)^2 of r = |y - w'x - b| - epsilon. Squared with epsilon=0 it is ridge regression.
         ``"pinball"`` is quantile regression: q (y - f) where y is above f, (1 - q) (f - y) below; q is ``quantile``.
     fit_intercept : bool, default=True
+        Whether to fit an intercept.
     {intercept_scaling, dual, verbose, random_state, max_iter}
     solver : str or solver object, default="auto"
         ``"barrier"``, ``"newton"`` (squared loss), ``"coordinate_descent"``, or a solver object with options, such as
         :class:`~maxmargin.solvers.CoordinateDescent`. ``"auto"`` chooses by the shape of X and the loss; ``report_``
-        says which and why.
+        states which, and why.
     {n_jobs, max_seconds, warm_start}
     quantile : float, default=0.5
         q of the pinball loss, between 0 and 1, both excluded.
@@ -74,7 +75,9 @@ class LinearSVR(PredictorMixin, MultiOutputMixin, RegressorMixin, Estimator):
     coef_ : array of shape (n_features,) or (n_targets, n_features)
         w.
     intercept_ : array of shape (n_targets,)
+        b of each target.
     n_iter_ : int
+        Number of iterations.
     {n_features_in_, feature_names_in_, report_, history_}
 
     See Also

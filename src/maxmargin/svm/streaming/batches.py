@@ -6,6 +6,7 @@ Labels are numbers or texts, weights may all be zero in one batch, and an error 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -74,6 +75,11 @@ def batch_weights(sample_weight: Any, n: int) -> Array:
 
 def passes(batches: Any, epochs: int) -> Callable[[], Iterator[Any]]:
     """A function that starts a pass over the batches."""
+    if isinstance(batches, str | os.PathLike):
+        raise TypeError(
+            f"batches is the name of a file, {os.fspath(batches)!r}: read it in batches, "
+            f"fit_stream(read_batches({os.fspath(batches)!r}, target=...))."
+        )
     if not isinstance(batches, Iterable):
         if not callable(batches):
             raise TypeError(
