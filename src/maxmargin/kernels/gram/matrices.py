@@ -18,7 +18,7 @@ from maxmargin.kernels.gram.far_rows import LENGTH_LIMIT
 from maxmargin.kernels.gram.operator import KernelGram
 from maxmargin.kernels.gram.sides import form_of, tileable
 from maxmargin.kernels.gram.tiled import TiledGram
-from maxmargin.runtime.threads import Scratch, run_tiles, single_threaded_blas
+from maxmargin.runtime.threads import Scratch, run_strips, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
 STRIP_ENTRIES = 2**16  # distances that stay in the second-level cache while several functions are taken of them
@@ -88,8 +88,7 @@ def _share_distances(
             rates.append((float(inner.gamma) * math.log2(math.e), K))
     height, scratch, transposed = max(1, STRIP_ENTRIES // n), Scratch(), -2.0 * A.T
 
-    def strip(t: int) -> None:
-        rows = slice(t * height, min(t * height + height, n))
+    def strip(rows: slice) -> None:
         D = scratch.take("distances", (rows.stop - rows.start, n), np.float64)
         np.matmul(A[rows], transposed, out=D)
         D += lengths[rows, None]
@@ -99,5 +98,5 @@ def _share_distances(
             _native.decays(D, rate, K[rows])
 
     with single_threaded_blas():
-        run_tiles(strip, math.ceil(n / height), threads)
+        run_strips(strip, n, height, threads)
     scratch.release()

@@ -7,7 +7,6 @@ Multipliers that are not accurate enough for the gap are improved at the same we
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,7 +18,7 @@ from maxmargin.problems.dual import DualProblem
 from maxmargin.problems.kernel_weights import Cuts
 from maxmargin.problems.optimality import best_certificate
 from maxmargin.runtime.control import Control, Status
-from maxmargin.runtime.threads import run_tiles, single_threaded_blas
+from maxmargin.runtime.threads import run_strips, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.active_set import ActiveSet
 
@@ -124,13 +123,12 @@ class _Evaluation:
         entries = self.K.ravel()
         parts = [self.matrices[m].ravel() for m in used]
 
-        def work(t: int) -> None:
-            piece = slice(t * SUM_ENTRIES, (t + 1) * SUM_ENTRIES)
+        def work(piece: slice) -> None:
             entries[piece] = 0.0
             for weight, part in zip(d[used], parts, strict=True):
                 daxpy(part[piece], entries[piece], a=weight)  # in place, without an array for weight * part
 
-        run_tiles(work, math.ceil(len(entries) / SUM_ENTRIES), self.threads)
+        run_strips(work, len(entries), SUM_ENTRIES, self.threads)
 
     def _solve(self) -> None:
         solved: list[_Solved | None] = [None] * len(self.problems)
