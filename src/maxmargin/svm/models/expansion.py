@@ -27,7 +27,7 @@ from maxmargin.kernels.gram.operator import TILE_ROWS, kernel_product
 from maxmargin.kernels.gram.sides import Form, Panels, Side, form_of, tileable
 from maxmargin.kernels.gram.tiled import CHUNK_ROWS, store_tiles, tiled_product
 from maxmargin.runtime.arrays import csr_arrays
-from maxmargin.runtime.threads import effective_threads, run_tiles, single_threaded_blas
+from maxmargin.runtime.threads import effective_threads, run_strips, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 from maxmargin.svm.models.multiclass import PairTable
 from maxmargin.svm.models.terms import compiled_expansion, sparse_kernel_values
@@ -184,13 +184,12 @@ class KernelExpansion:
     def _row_tiles(self, X: Points, function: Any, threads: int) -> Array:
         """``function`` of tiles of rows, on several threads."""
         out = np.empty((X.shape[0], len(self.intercept)))
-        starts = range(0, X.shape[0], TILE_ROWS)
 
-        def work(t: int) -> None:
-            out[starts[t] : starts[t] + TILE_ROWS] = function(X[starts[t] : starts[t] + TILE_ROWS])
+        def work(rows: slice) -> None:
+            out[rows] = function(X[rows])
 
         with single_threaded_blas():
-            run_tiles(work, len(starts), threads)
+            run_strips(work, X.shape[0], TILE_ROWS, threads)
         return out + self.intercept
 
     def _strips(self, X: Points, function: Any, size: int) -> Array:
@@ -247,16 +246,14 @@ class KernelExpansion:
         self, side: Side, panels: Panels, form: Form, table: PairTable, out: Array, threads: int
     ) -> None:
         """Kernel values of a chunk of rows, then a product per class, chunk by chunk."""
-        starts = range(0, side.n, CHUNK_ROWS)
 
-        def work(t: int) -> None:
-            start, stop = starts[t], min(starts[t] + CHUNK_ROWS, side.n)
-            values = np.empty((stop - start, panels.n), panels.v.dtype)
-            store_tiles(side.strip(start, stop), panels, form, values, 1)
-            out[start:stop] = table.product(values)
+        def work(rows: slice) -> None:
+            values = np.empty((rows.stop - rows.start, panels.n), panels.v.dtype)
+            store_tiles(side.strip(rows.start, rows.stop), panels, form, values, 1)
+            out[rows] = table.product(values)
 
         with single_threaded_blas():
-            run_tiles(work, len(starts), threads)
+            run_strips(work, side.n, CHUNK_ROWS, threads)
 
     @cached_property
     def _explicit(self) -> Any:
