@@ -32,7 +32,7 @@ from maxmargin.kernels.histogram import ChiSquared, HistogramIntersection
 from maxmargin.kernels.linear_sums import linear_values
 from maxmargin.kernels.other import Precomputed
 from maxmargin.kernels.pair_sums import ABSOLUTE, CHI_SQUARED, MINIMUM, PRODUCT, SQUARED, pair_sums
-from maxmargin.runtime.threads import run_tiles
+from maxmargin.runtime.threads import run_strips
 from maxmargin.runtime.validation import Array, Points
 
 CHUNK_MAX_VALUES = 1 << 16  # kernel values held at a time by each thread: half a megabyte stays in its cache
@@ -220,10 +220,8 @@ class DefinedValues:
         if dense:
             B = B.toarray()
         step = max(CHUNK_MIN_ROWS, CHUNK_MAX_VALUES // max(1, len(cols)))
-        strips = range(0, len(at), step)
 
-        def work(t: int) -> None:
-            part = slice(strips[t], strips[t] + step)
+        def work(part: slice) -> None:
             if isinstance(self.kernel, Precomputed):
                 K = B[at[part]] if places is None else B[at[part][:, None], places]
                 K = np.array(K.toarray() if sp.issparse(K) else K, dtype=np.float64)
@@ -237,5 +235,5 @@ class DefinedValues:
                 for output in range(coef.shape[1]):
                     out[part, output] = (K * coef[:, output]).sum(axis=1)
 
-        run_tiles(work, len(strips), self.threads)
+        run_strips(work, len(at), step, self.threads)
         return out

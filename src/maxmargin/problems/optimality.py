@@ -86,7 +86,12 @@ def offsets(problem: DualProblem, a: Array, gradient: Array) -> Array:
     >>> optimality.offsets(problem, a, problem.gradient(f, a))  # minus the intercept
     array([0.])
     """
-    rise, fall, free_sum, n_free, _ = _scanned(problem, a, gradient)
+    return _offsets(problem, _scanned(problem, a, gradient))
+
+
+def _offsets(problem: DualProblem, scanned: Array) -> Array:
+    """:func:`offsets` from what a scan of the variables found."""
+    rise, fall, free_sum, n_free, _ = scanned
     out = np.zeros(len(problem.totals))
     if problem.kind == "one_class":
         # The largest rho that leaves all points below their bound inside: at most nu of all are then outside, exactly.
@@ -193,6 +198,11 @@ def certify(problem: DualProblem, a: Array, f: Array, offset: Array) -> Certific
     0.0
     """
     gradient = problem.gradient(f, a)
+    return _certified(problem, a, f, gradient, _scanned(problem, a, gradient), offset)
+
+
+def _certified(problem: DualProblem, a: Array, f: Array, gradient: Array, scanned: Array, offset: Array) -> Certificate:
+    """:func:`certify` with the gradient and what a scan of the variables found."""
     own = float(np.dot(problem.coefficients(a), f))
     norm2 = max(0.0, own)
     scalars = problem.scalars(offset)
@@ -213,7 +223,7 @@ def certify(problem: DualProblem, a: Array, f: Array, offset: Array) -> Certific
         primal = 0.5 * norm2 * stretch**2 + _losses(problem, f if stretch == 1.0 else stretch * f, scalars)
     else:
         primal = math.inf
-    rise, fall, _, _, sums = _scanned(problem, a, gradient)
+    rise, fall, _, _, sums = scanned
     product, outside = _native.slackness(gradient, a, problem.lower, problem.upper, problem.group, offset)
     return Certificate(
         primal=primal,
@@ -239,4 +249,6 @@ def best_certificate(problem: DualProblem, a: Array, f: Array) -> Certificate:
     >>> optimality.best_certificate(problem, 0.5 * a, 0.5 * f).gap
     9.75
     """
-    return certify(problem, a, f, offsets(problem, a, problem.gradient(f, a)))
+    gradient = problem.gradient(f, a)
+    scanned = _scanned(problem, a, gradient)
+    return _certified(problem, a, f, gradient, scanned, _offsets(problem, scanned))

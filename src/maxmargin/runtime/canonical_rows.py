@@ -156,3 +156,12 @@ def rows_of(X: Points, at: Array, threads: int, stop: Stop | None = None) -> Poi
 
     run_tiles(work, len(starts), threads)
     return out
+
+
+def places_among(known: Array, keys: Array) -> Array:
+    """The place of each key among those that are known, -1 of a new one."""
+    if len(known) == 0:
+        return np.full(len(keys), -1)
+    order = np.argsort(known, kind="stable")
+    at = order[np.searchsorted(known, keys, sorter=order).clip(max=len(order) - 1)]
+    return np.where(known[at] == keys, at, -1)

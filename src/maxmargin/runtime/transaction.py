@@ -72,6 +72,11 @@ def all_or_nothing(method: Method | None = None, *, copies: tuple[str, ...] = ()
 
     @functools.wraps(wrapped)
     def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not hasattr(type(self), wrapped.__name__):  # SVC.fit(X, y)
+            raise TypeError(
+                f"{wrapped.__name__} was called on the class, with {type(self).__name__} in place of an estimator: "
+                f"create an estimator first, with parentheses, such as SVC().{wrapped.__name__}(X, y)."
+            )
         before, kind = self.__dict__.copy(), type(self)
         outer = current_scope()
         scope = FitScope(self) if outer is None else outer

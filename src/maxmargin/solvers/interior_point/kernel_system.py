@@ -32,6 +32,7 @@ from maxmargin.problems import optimality
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array
+from maxmargin.solvers.base import report_point
 from maxmargin.solvers.interior_point.path import EVEN_ONE_SIDED, DenseRows, Pass, Path, PathStart, Right
 from maxmargin.solvers.solution import Solution
 
@@ -234,7 +235,7 @@ def solve_kernel(
     """Evaluate iterates, and the points derived from them, until the violation of one is at most ``goal``."""
     best = problem.start() if start is None else problem.feasible(start)
     f = K @ problem.coefficients(best)
-    if _report(problem, best, f, 0, control) <= goal:
+    if report_point(problem, best, f, 0, control).violation <= goal:
         return Solution(best, f, Status.OPTIMAL, 0)
     n_iter = 0
     inner, values, moving = without_fixed(problem, K)
@@ -252,19 +253,11 @@ def solve_kernel(
                 best, f = a, f_a
             if solved:
                 break
-        _report(problem, best, f, n_iter, control)
+        report_point(problem, best, f, n_iter, control)
         stop = control.stop() or (Status.MAX_ITER if 0 <= control.max_iter <= n_iter else None)
         if solved or stop is not None:
             return Solution(best, f, Status.OPTIMAL if solved else stop or Status.STALLED, n_iter)
     return Solution(best, f, Status.STALLED, n_iter)
-
-
-def _report(problem: DualProblem, a: Array, f: Array, n_iter: int, control: Control) -> float:
-    """Report a point; returns its violation."""
-    now = optimality.best_certificate(problem, a, f)
-    n_support = int(np.count_nonzero(a))
-    control.report(n_iter, now.violation, n_support, primal=now.primal, dual=now.dual, norm=now.norm)
-    return now.violation
 
 
 def without_fixed(problem: DualProblem, K: Array | RowProducts) -> tuple[DualProblem, Array, Array]:
