@@ -67,7 +67,9 @@ class KernelWeightsReport(TextReport):
     Attributes
     ----------
     model : str
+        What was fitted.
     status : Status
+        How the fit ended.
     primal_objective, dual_objective : float
         Upper and lower bound on the optimum over all weights.
     relative_gap : float
@@ -77,6 +79,7 @@ class KernelWeightsReport(TextReport):
     n_kernels, n_used : int
         Number of kernels, and of those with a nonzero weight.
     tol, seconds : float
+        Tolerance, and duration of the fit.
 
     Examples
     --------
@@ -255,6 +258,7 @@ class MultipleKernelSVC(ClassifierMixin, MultipleKernelModel):
     estimator_ : SVC
         The model with ``kernel_``, which predicts.
     classes_ : array of shape (n_classes,)
+        The labels.
     {n_iter_, n_features_in_, feature_names_in_, report_}
 
     Examples

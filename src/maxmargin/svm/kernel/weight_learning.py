@@ -8,7 +8,7 @@ Multipliers that are not accurate enough for the gap are improved at the same we
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -134,7 +134,7 @@ class _Evaluation:
     def _solve_one(self, p: int) -> _Solved:
         rows, problem = self.problems[p].rows, self.problems[p].problem
         gram = StoredGram(self.K).subset(rows)
-        silent = replace(self.control.of_one(), max_iter=-1, callback=None, watchers=())
+        silent = self.control.silent(max_iter=-1)
         solution = ActiveSet().solve(problem, gram, tol=self.tol, control=silent, start=self.a[p])
         self.a[p] = a = problem.feasible(solution.a)
         beta = problem.coefficients(a)
