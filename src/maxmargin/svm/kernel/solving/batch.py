@@ -347,13 +347,7 @@ def solve_posed(
         (posed.runs, posed.at, posed.linear, posed.lower, posed.upper, posed.target, posed.totals, a, f),
         (table, counts, status),
         (RULES[posed.kind], posed.joined, float(tol * posed.tol_scale), float(posed.epsilon), max_steps),
-        (
-            threads,
-            float(budget),
-            blocks,
-            not values.single,
-            at_once,
-        ),
+        (threads, float(budget), blocks, not values.single, at_once),
         lambda: control.stop() is not None,
     )
     violation, primal, dual, stationarity, outside, complementarity, norm = table[2 * count :].reshape(7, count)
@@ -384,8 +378,7 @@ def _verify(
 
 def _dual_problem(posed: Posed, p: int) -> DualProblem:
     """Problem p as one of its own."""
-    variables, n = slice(posed.at[p], posed.at[p + 1]), len(posed.rows(p))
-    count = posed.at[p + 1] - posed.at[p]
+    variables, n, count = slice(posed.at[p], posed.at[p + 1]), len(posed.rows(p)), posed.at[p + 1] - posed.at[p]
     lower, upper = posed.lower[variables], posed.upper[variables]
     group = np.zeros(count, np.int64)
     if not posed.joined:
