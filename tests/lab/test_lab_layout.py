@@ -97,6 +97,18 @@ def test_lines_keep_away_from_the_names_of_curves(modules: Any) -> None:
     assert max(ink[130:]) < 100
 
 
+def test_captions_of_two_models_in_the_largest_type(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
+    second = {"kernel": {"name": "rbf", "gamma": 50}, "C": 100}
+    page = opened(link(lab, "classify", {"example": "moons", "compare": second}), height=720)
+    for _ in range(4):
+        page.get_by_role("button", name="Larger text").click()
+    idle(page)
+    for k in (0, 1):
+        caption = page.locator("#panel-classify .caption").nth(k)
+        expect(caption).to_contain_text("support vectors")
+        assert caption.evaluate("(node) => node.scrollHeight - node.clientHeight") <= 1
+
+
 def test_no_line_is_the_minus_of_an_axis_number(modules: Any) -> None:
     """The line of y = 0 begins where its number does, not left of it, where it would make it "-0"."""
     drawn = modules.evaluate("""import('/static/js/plot.js').then(({ Frame, axes }) => {
