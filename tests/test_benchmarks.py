@@ -157,7 +157,24 @@ def test_judge_is_not_fooled():
     with pytest.raises(ValueError, match="not the rows"):
         evaluate(model, X[::-1], y[::-1])
     with pytest.raises(ValueError, match="cannot judge"):
-        evaluate(sklearn.svm.NuSVC().fit(X, y), X, y)
+        evaluate(sklearn.svm.SVC(class_weight="balanced").fit(X, y), X, y)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_judge_of_problems_with_nu(library):
+    X, y = blobs(90, classes=3)
+    target = X[:, 0] + 0.3 * X[:, 1]
+    for estimator, goal in ((library.NuSVC(nu=0.4), y), (library.NuSVR(nu=0.3, C=5.0), target)):
+        for tol in (0.1, 1e-3):
+            judged = evaluate(estimator.set_params(tol=tol).fit(X, goal), X, goal)
+            assert judged.violation <= tol * (1 + 1e-6)
+            assert judged.infeasibility < 1e-9
+            assert judged.relative_gap < 10 * tol
+        estimator._dual_coef_ = estimator.dual_coef_ = estimator.dual_coef_ * 0.9  # no longer optimal
+        assert max(evaluate(estimator, X, goal).violation, evaluate(estimator, X, goal).relative_gap) > 2 * tol
+    model = library.NuSVR(nu=0.3, C=5.0).fit(X, target)
+    model.set_params(nu=0.2)
+    assert evaluate(model, X, target).infeasibility > 0.1  # the tube that was asked for is narrower
 
 
 def test_judge_does_not_know_the_library():
@@ -363,6 +380,20 @@ def test_records_beside_a_peer_and_a_missing_set(folder, tmp_path, capsys):
         assert "Missing:" in _printed_of([row, "--data", str(tmp_path)], capsys)
     only = _printed_of(["sklbench", "--data", str(folder), "--rows", "60", "--only", "fried half"], capsys)
     assert only.count("| maxmargin |") == 1
+
+
+def test_records_compare_the_works_that_were_done():
+    lines = [
+        records.Line("a", "9 x 9", "maxmargin", 1.0, 2.0),
+        records.Line("a", "9 x 9", "sklearn", 4.0, 4.0, note="FAILED: violation above tol."),
+        records.Line("b", "9 x 9", "maxmargin", 1.0, 1.0),
+        records.Line("b", "9 x 9", "sklearn", 9.0, 9.0),
+        records.Line("c", "9 x 9", "maxmargin", 1.0, 1.0, note="FAILED: violation above tol."),
+        records.Line("c", "9 x 9", "sklearn", 1.0, 1.0),
+    ]
+    seconds, processor = records.comparison(lines)
+    assert "6.00 x our seconds, the geometric mean of 2 works; the least is 4.00 x, a" in seconds
+    assert "the least is 2.00 x, a" in processor
 
 
 def test_records_call_a_missed_tolerance_failed():
