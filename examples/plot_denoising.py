@@ -1,12 +1,12 @@
 """Denoising handwritten digits: pre-images of kernel principal components
 =======================================================================
 
-Project a noisy image on the principal components of clean ones, and what they do not span, most of the noise, is
-lost. Linear components must be few to do that, and few of them blur the digits. With a Gaussian kernel there are as
-many components as training images, more than an image has pixels: they follow the curved set on which digits lie. The
-projection is then a point in feature space, and the picture shows its pre-image, the image whose features come
-nearest (Mika et al. 1999). The numbers are root mean squared distances to the clean images, over all 400 images held
-out.
+Projecting a noisy image onto the principal components of clean images removes what these components do not span, which
+is most of the noise. This takes few linear components, but few of them blur the digits. With a Gaussian kernel there
+are as many components as training images, more than an image has pixels, and they follow the curved set on which the
+digits lie. The projection is then a point in feature space; the picture shows its pre-image, the image whose features
+are nearest to it (Mika et al. 1999). The numbers are root mean squared distances to the clean images, over all 400
+held-out images.
 """
 
 import matplotlib.pyplot as plt

@@ -4,7 +4,8 @@
 Rows and columns are irises, sorted by species. A kernel that suits the classes shows bright blocks on the diagonal,
 because flowers of the same species are more similar than flowers of different species. With a wide Gaussian all
 flowers are similar, with a narrow one each flower is similar only to itself. These kernels are inner products of
-features, so no eigenvalue is negative; the sigmoid is not, and its caption says by how much.
+features, so no eigenvalue is negative. The sigmoid function is not a kernel; its caption shows its negative
+eigenvalues.
 """
 
 import matplotlib.pyplot as plt

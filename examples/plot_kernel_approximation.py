@@ -3,10 +3,10 @@
 
 Most of the two thousand points are in one small cloud, the rest on an arc around it. Above: sixty landmarks, chosen
 in four ways; the shading shows how much of k(x, x) their features miss (dark: all of it). Uniformly drawn landmarks
-follow the density of the points; centres of clusters, leverage scores and random pivots also cover the arc. Below, on
-the left: what is missed of the kernel's trace, by the number of landmarks. On the right: the error of the kernel
-matrix. Random features do not depend on the data, and their error falls with the root of their number; that of
-landmarks falls as fast as the eigenvalues of the kernel matrix do.
+follow the density of the points; cluster centres, leverage scores and random pivots also cover the arc. Below left:
+the fraction of the kernel's trace that is missed, against the number of landmarks. Below right: the error of the kernel
+matrix. Random features do not depend on the data, and their error decreases with the square root of their number; that
+of landmarks decreases as fast as the eigenvalues of the kernel matrix.
 """
 
 import matplotlib.pyplot as plt

@@ -22,6 +22,7 @@ def summary(document: nodes.document) -> str:
     found = (each for each in document.findall(nodes.paragraph) if isinstance(each.parent, places))
     text = next((paragraph.astext() for paragraph in found), "")
     sentence = re.split(r"(?<=[.?!])\s", " ".join(text.split()), maxsplit=1)[0]
+    sentence = re.sub(r"\\([A-Za-z]+)", r"\1", sentence)  # Phi, not \Phi
     return f": {sentence}" if sentence else ""
 
 

@@ -125,6 +125,15 @@ PAPERS = {
     "vector machines. *Machine Learning* 68, 267-276.",
     "coupling": "Wu, T.-F., Lin, C.-J. and Weng, R. (2004). Probability estimates for multi-class classification by "
     "pairwise coupling. *JMLR* 5, 975-1005.",
+    "reduced_set": "Burges, C. (1996). Simplified support vector decision rules. *ICML*.",
+    "maps": "Chang, Y.-W. and others (2010). Training and testing low-degree polynomial data mappings via linear SVM. "
+    "*JMLR* 11, 1471-1490.",
+    "pegasos": "Shalev-Shwartz, S., Singer, Y., Srebro, N. and Cotter, A. (2011). Pegasos: primal estimated "
+    "sub-gradient solver for SVM. *Mathematical Programming* 127, 3-30.",
+    "libsvm": "Chang, C.-C. and Lin, C.-J. (2011). LIBSVM: a library for support vector machines. "
+    "*ACM TIST* 2 (3), 27.",
+    "wilson": "Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference. *JASA* 22, "
+    "209-212.",
 }
 REFERENCES = {
     "SVC": "svm smo",
@@ -177,8 +186,24 @@ REFERENCES = {
     "solvers.ActiveSet": "smo",
     "solvers.CoordinateDescent": "cd",
     "solvers.CrammerSinger": "joint",
+    "solvers.Pegasos": "pegasos",
     "svm.calibration.fit_sigmoid": "platt_scaling",
     "svm.calibration.couple": "coupling",
+    "class_margins": "joint",
+    "compress": "reduced_set",
+    "compare_map_and_kernel": "maps",
+    "convert_regularization": "pegasos",
+    "margin_report": "svm",
+    "io.read_libsvm_model": "libsvm",
+    "io.write_libsvm_model": "libsvm",
+    "io.read_svmlight": "libsvm",
+    "io.write_svmlight": "libsvm",
+    "invariances.shifts": "virtual",
+    "invariances.rotations": "virtual",
+    "invariances.scalings": "virtual",
+    "invariances.shears": "virtual",
+    "invariances.thickness": "virtual",
+    "digits.wilson_interval": "wilson",
 }
 BY_MODULE = {"kernels": "kernels", "problems": "svm", "large_scale.dask": "nystroem", "solvers": "barrier"}
 

@@ -13,6 +13,9 @@ void pack(const Batch* s, int64_t segment) {
 }
 
 bool pack_integers(const Batch* s, int64_t segment) { return pack_integers_of_segment(*s, segment); }
+void pack_bytes(const Batch* s, const int32_t* two_bytes, int64_t segment) {
+  pack_bytes_of_segment(*s, two_bytes, segment);
+}
 
 void products(const Batch* s, int64_t a, int64_t first_row, int64_t last_row, int64_t first, int64_t last,
               double* sums) {
@@ -159,7 +162,8 @@ size_t arena_bytes(const Batch* s, int64_t slots) {
 }  // namespace batch_code
 
 const BatchTable batch_table = {batch_code::WIDTH<float>,      batch_code::WIDTH<double>, batch_code::pack,
-                                batch_code::INTEGER_TILES,     batch_code::pack_integers, batch_code::products,
-                                batch_code::finish,            batch_code::solve,         batch_code::arena_bytes};
+                                batch_code::INTEGER_TILES,     batch_code::BYTE_TILES,    batch_code::pack_integers,
+                                batch_code::pack_bytes,        batch_code::products,      batch_code::finish,
+                                batch_code::solve,             batch_code::arena_bytes};
 
 }  // namespace LEVEL

@@ -76,8 +76,10 @@ struct Lattice {
 };
 struct Integers {
   Lattice lattice;
-  int16_t* panels;  // null where float32 panels are used
+  int32_t* panels;            // cells of two or four integers; null where float32 panels are used
   int32_t* norms;
+  int16_t *least, *largest;   // (segments, columns): of each column's integers
+  bool bytes;                 // cells of four
 };
 
 // CSR points by columns: entries of the columns that are not in the panels, in order of slots.
@@ -160,7 +162,10 @@ struct BatchTable {
   int panel_width32, panel_width64;
   void (*pack)(const batch::Batch*, int64_t segment);
   bool integer_tiles;  // whether the level has them
+  bool byte_tiles;     // the same for cells of bytes
   bool (*pack_integers)(const batch::Batch*, int64_t segment);  // false where a point is not on the lattice
+  // From two-byte cells; `least` is then that of all segments.
+  void (*pack_bytes)(const batch::Batch*, const int32_t* two_bytes, int64_t segment);
   // BLOCKS of CSR points: some rows of segment a with segments first..last; then the kernel's function on K of a and b.
   void (*sparse_products)(const batch::Batch*, int64_t a, int64_t first_row, int64_t last_row, int64_t first,
                           int64_t last, double* sums);

@@ -69,34 +69,32 @@ template <class T> struct RealPoints {
   }
 };
 
-struct IntegerPoints {
-  int64_t pairs;
+template <bool BYTES> struct IntegerPoints {
+  int64_t cells;
   float scale;
-  const int16_t* panels[2];
-  const int32_t* norms[2];
-  int16_t* points;
+  const int32_t *panels[2], *norms[2];
+  int32_t* points;
   int32_t own[MADE_ROWS_MAX];
 
-  IntegerPoints(const Batch& s, const Layout& layout, void* memory) : pairs(pairs_of(s.points.d)) {
+  IntegerPoints(const Batch& s, const Layout& layout, void* memory) : cells(cells_of(s.points.d, BYTES)) {
     const double unit = s.points.form.root * s.integers.lattice.step;
-    scale = float(0.5 * unit * unit), points = static_cast<int16_t*>(memory);
+    scale = float(0.5 * unit * unit), points = static_cast<int32_t*>(memory);
     for (int k = 0; k < layout.runs; k++) {
       const int64_t slot = s.segments.slot[layout.segment[k]];
-      panels[k] = s.integers.panels + slot * 2 * pairs, norms[k] = s.integers.norms + slot;
+      panels[k] = s.integers.panels + slot * cells, norms[k] = s.integers.norms + slot;
     }
   }
   INLINE void lay_out(int64_t t, int run, int64_t local) {
-    unpack_integers(panels[run], pairs, local, points + t * 2 * pairs);
-    own[t] = norms[run][local];
+    own[t] = unpack_integers<BYTES>(panels[run], norms[run][local], cells, local, points + t * cells);
   }
   template <int KIND> INLINE void strip_values(int64_t t, int k, int64_t p, float* out) const {
-    integer_strip<KIND>(points + t * 2 * pairs, own[t], panels[k] + p * 2 * pairs, norms[k] + p, pairs, scale, out);
+    integer_strip<KIND, BYTES>(points + t * cells, own[t], panels[k] + p * cells, norms[k] + p, cells, scale, out);
   }
   template <int KIND, int ROWS, class Use> INLINE void tile_values(const int64_t* t, int k, int64_t p, Use use) const {
-    const int16_t* rows[ROWS];
+    const int32_t* rows[ROWS];
     int32_t norm[ROWS];
-    for (int r = 0; r < ROWS; r++) rows[r] = points + t[r] * 2 * pairs, norm[r] = own[t[r]];
-    integer_tile<KIND, ROWS>(rows, norm, panels[k] + p * 2 * pairs, norms[k] + p, pairs, scale, use);
+    for (int r = 0; r < ROWS; r++) rows[r] = points + t[r] * cells, norm[r] = own[t[r]];
+    integer_tile<KIND, BYTES, ROWS>(rows, norm, panels[k] + p * cells, norms[k] + p, cells, scale, use);
   }
 };
 
@@ -142,14 +140,14 @@ template <class T> struct MadeRows {
     if (s.source == STORED) return gather(wanted);
     if constexpr (sizeof(T) == sizeof(float) && INTEGER_TILES)
       if (s.integers.panels) {
-        IntegerPoints values(s, layout, points);
-        return make_from(values, wanted);
+        if constexpr (BYTE_TILES)
+          if (s.integers.bytes) return make_from(IntegerPoints<true>(s, layout, points), wanted);
+        return make_from(IntegerPoints<false>(s, layout, points), wanted);
       }
-    RealPoints<T> values{s.points.form, s.points.d, panels, v, points, {}};
-    make_from(values, wanted);
+    make_from(RealPoints<T>{s.points.form, s.points.d, panels, v, points, {}}, wanted);
   }
 
-  template <class Values> void make_from(Values& values, int64_t wanted) {
+  template <class Values> void make_from(Values&& values, int64_t wanted) {
     int64_t chosen[MADE_ROWS_MAX];
     const int64_t count = at_once <= 1 ? (chosen[0] = wanted, 1) : choose(wanted, chosen);
     for (int64_t t = 0; t < count; t++) {

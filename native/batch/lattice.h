@@ -3,7 +3,8 @@
 //
 //     |x - z|^2 = step^2 (|k|^2 + |l|^2 - 2 k'l),
 //
-// an exact integer that two-byte products give in half the time of float32 ones (batch/integer_tile.h).
+// an exact integer that products of two bytes, or of one, give in half or a quarter of the time of float32 ones
+// (batch/integer_tile.h).
 #pragma once
 #include "batch/batch.h"
 

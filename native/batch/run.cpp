@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "batch/lattice.h"
+#include "core/cpu.h"
 #include "batch/verify.h"
 
 namespace batch {
@@ -114,23 +115,45 @@ class PackedPoints {
   bool pack_integers(Batch& s, const BatchTable& level, Crew& crew) {
     s.integers.lattice = lattice_of(s.points, s.segments);
     if (!(s.integers.lattice.step > 0)) return false;
-    const size_t slots = size_t(s.segments.slots);
-    integers_ = memory<int16_t>(slots * size_t(s.points.d + 1)), norms_ = memory<int32_t>(slots);
+    const size_t slots = size_t(s.segments.slots), ranges = size_t(s.segments.count * s.points.d);
+    integers_ = memory<int32_t>(slots * size_t((s.points.d + 1) / 2)), norms_ = memory<int32_t>(slots);
+    const auto least = memory<int16_t>(ranges), largest = memory<int16_t>(ranges);
     s.integers.panels = integers_.get(), s.integers.norms = norms_.get();
+    s.integers.least = least.get(), s.integers.largest = largest.get();
     std::atomic<bool> all_on_it{true};
     crew.each(s.segments.count, [&](int64_t c, Arena*, const Stop*) {
       if (all_on_it && !level.pack_integers(&s, c)) all_on_it = false;
     });
+    if (all_on_it && level.byte_tiles && multiplies_bytes() && fit_into_bytes(s)) {
+      const auto two_bytes = std::move(integers_);
+      integers_ = memory<int32_t>(slots * size_t((s.points.d + 3) / 4));
+      s.integers.panels = integers_.get(), s.integers.bytes = true;
+      crew.each(s.segments.count, [&](int64_t c, Arena*, const Stop*) { level.pack_bytes(&s, two_bytes.get(), c); });
+    }
+    s.integers.least = s.integers.largest = nullptr;
     if (all_on_it) return true;
     s.integers = {};
     integers_.reset(), norms_.reset();
     return false;
   }
 
+  // Whether the integers of each column spread over 255 at most; `least` of the first segment becomes that of all.
+  static bool fit_into_bytes(Batch& s) {
+    const int64_t d = s.points.d;
+    for (int64_t q = 0; q < d; q++) {
+      int16_t least = INT16_MAX, largest = INT16_MIN;
+      for (int64_t c = 0; c < s.segments.count; c++) {
+        least = std::min(least, s.integers.least[c * d + q]), largest = std::max(largest, s.integers.largest[c * d + q]);
+      }
+      if (int(largest) - int(least) > UINT8_MAX) return false;
+      s.integers.least[q] = least;
+    }
+    return true;
+  }
+
   Memory<float> panels32_, v32_;
   Memory<double> panels64_, v64_;
-  Memory<int16_t> integers_;
-  Memory<int32_t> norms_;
+  Memory<int32_t> integers_, norms_;
 };
 
 // ---- CSR points: nearly dense columns go to the panels, the rest is transposed

@@ -1,5 +1,7 @@
 #include "batch/verify.h"
 
+#include "pair_sums/pair_sums.h"
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -14,22 +16,9 @@ constexpr int64_t SAMPLED_ROWS = 8;      // of a problem solved in float32; ever
 constexpr int64_t SAMPLED_ROWS64 = 2;    // solved in float64: only long rows lose digits, and those are chosen apart
 constexpr int64_t LONGEST_ROWS = 4;      // rows far from the centre, where fast arithmetic loses the most digits
 constexpr double LONG_ROW = 1e4;         // scaled squared length up to which float64 loses no digit that matters
-constexpr int64_t CHUNK_ROWS = 8;        // dense rows that each support vector meets while it is in the cache
+constexpr int64_t CHUNK_ROWS = 16;       // dense rows that each support vector meets while it is in the cache
 constexpr int64_t ASK_AFTER_ROWS = 256;  // support vectors between two questions whether to stop
 constexpr double ALL_ROWS_ERROR = 0.01;  // an error of f (times 1 + violation) from which on all rows are computed
-
-// Sums in eight parts, so that a compiler for any processor keeps several in flight.
-template <class A, class Term> double sum_of(const A* x, const A* z, int64_t d, Term term) {
-  double part[8] = {};
-  int64_t q = 0;
-  for (; q + 8 <= d; q += 8)
-    for (int k = 0; k < 8; k++) part[k] += term(double(x[q + k]), double(z[q + k]));
-  for (; q < d; q++) part[0] += term(double(x[q]), double(z[q]));
-  return ((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7]));
-}
-const auto square_of_difference = [](double a, double b) { return (a - b) * (a - b); };
-const auto size_of_difference = [](double a, double b) { return std::fabs(a - b); };
-const auto product = [](double a, double b) { return a * b; };
 
 // The kernel's function of |x - z|^2, |x - z|_1 or x'z, in natural units.
 double kernel_of(const Form& form, double sum) {
@@ -38,12 +27,6 @@ double kernel_of(const Form& form, double sum) {
   if (form.kind == DECAY) return std::exp(-LN2 * form.root * sum);
   const double inner = form.root * form.root * sum + form.bias;
   return form.kind == TANH ? std::tanh(0.5 * LN2 * inner) : std::pow(inner, form.degree);
-}
-
-template <class A> double of_dense(const Form& form, const A* x, const A* z, int64_t d) {
-  if (form.kind == EXP2) return kernel_of(form, sum_of(x, z, d, square_of_difference));
-  if (form.kind == DECAY) return kernel_of(form, sum_of(x, z, d, size_of_difference));
-  return kernel_of(form, sum_of(x, z, d, product));
 }
 
 // A vector of zeros over the columns of CSR points, and a mark per column; each thread has its own.
@@ -141,11 +124,20 @@ struct Support {
 template <class A>
 bool dense_values(const Points& p, const A* X, const Support& support, const int64_t* rows, int64_t count,
                   const Stop* stop, double* f) {
+  thread_local std::vector<double> panel, sums;
+  panel.resize(std::max(panel.size(), size_t(PAIR_PANEL_COLUMNS * p.d)));
+  sums.resize(size_t(CHUNK_ROWS * ASK_AFTER_ROWS));
+  const int kind = p.form.kind == EXP2 ? SQUARED : p.form.kind == DECAY ? ABSOLUTE : PRODUCT;
+  const int64_t n = int64_t(support.rows.size());
   std::fill_n(f, count, 0.0);
-  for (size_t t = 0; t < support.rows.size(); t++) {
-    if (t % ASK_AFTER_ROWS == 0 && asked(stop)) return false;
-    const A* z = X + support.rows[t] * p.d;
-    for (int64_t r = 0; r < count; r++) f[r] += support.coefficients[t] * of_dense(p.form, X + rows[r] * p.d, z, p.d);
+  for (int64_t t = 0; t < n; t += ASK_AFTER_ROWS) {
+    if (asked(stop)) return false;
+    const int64_t some = std::min(n - t, ASK_AFTER_ROWS);
+    functions_of<A>(pair_sums_table())
+        .dense(kind, {X, p.d, rows, count}, {X, p.d, support.rows.data() + t, some}, panel.data(), sums.data());
+    for (int64_t r = 0; r < count; r++)
+      for (int64_t u = 0; u < some; u++)
+        f[r] += support.coefficients[size_t(t + u)] * kernel_of(p.form, sums[size_t(r * some + u)]);
   }
   return true;
 }

@@ -1,4 +1,5 @@
-// Fitted values by definition, apart from the tiles and the pair steps. Baseline code.
+// Fitted values by definition, apart from the tiles and the pair steps. Baseline code, but for the sums of dense points
+// (native/pair_sums).
 //
 //     f_r = sum_u a_u k(x_r, x_u)        k from the points themselves: differences, libm's exp and tanh, float64
 //

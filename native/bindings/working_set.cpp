@@ -73,7 +73,7 @@ int64_t choose_working_set(nb::handle g, nb::handle a, nb::handle lower, nb::han
   const ChooseRequest request{list_of(ids.array<int64_t, 1>(), x.count), list_of(previous.array<int64_t, 1>(), x.count),
                               size, middle.data, groups, start};
   nb::gil_scoped_release released;
-  const int64_t m = request.candidates.count;
+  const int64_t m = request.candidates.count + 1;
   Scratch memory(2 * bytes_of<double>(m) + bytes_of<int64_t>(m));
   std::vector<uint8_t> taken(size_t(x.count), 0);
   double* key = memory.take<double>(m);

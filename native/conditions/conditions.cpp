@@ -9,15 +9,17 @@ static void scan(const ConditionVariables& x, int64_t groups, const ConditionSum
     out.rise[k] = __builtin_inf(), out.fall[k] = -__builtin_inf();
     out.free_sum[k] = out.n_free[k] = out.total[k] = 0;
   }
+  // Selections instead of branches, which nobody could predict.
   for (int64_t v = 0; v < x.count; v++) {
     const bool tied = x.group[v] >= 0, may_rise = x.a[v] < x.upper[v], may_fall = x.a[v] > x.lower[v];
     const int64_t k = tied ? x.group[v] : groups;
-    const double g = x.gradient[v];
-    if (may_rise && g < out.rise[k]) out.rise[k] = g;
-    if (may_fall && g > out.fall[k]) out.fall[k] = g;
-    if (may_rise && may_fall) out.free_sum[k] += g, out.n_free[k] += 1;
+    const double g = x.gradient[v], known = tied ? __builtin_inf() : 0.0;
+    out.rise[k] = minimum(minimum(may_rise ? g : __builtin_inf(), known), out.rise[k]);
+    out.fall[k] = maximum(maximum(may_fall ? g : -__builtin_inf(), -known), out.fall[k]);
+    const bool free = may_rise & may_fall;
+    out.free_sum[k] += free ? g : 0.0;
+    out.n_free[k] += free;
     out.total[k] += x.a[v];
-    if (!tied) out.rise[k] = minimum(out.rise[k], 0.0), out.fall[k] = maximum(out.fall[k], 0.0);
   }
 }
 

@@ -47,6 +47,15 @@ int count_levels() {
 int count_levels() { return N_LEVELS; }
 #endif
 
+#if defined(__x86_64__)
+bool find_byte_products() {
+  unsigned a, b, c, d;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) && all_set(c, bits(11));
+}
+#else
+bool find_byte_products() { return false; }
+#endif
+
 std::string joined(const std::vector<std::string>& names) {
   std::string text;
   for (const auto& name : names) text += (text.empty() ? "" : ", ") + name;
@@ -60,6 +69,11 @@ int level_in_use() { return in_use.load(std::memory_order_relaxed); }
 std::vector<std::string> available_levels() {
   static const int count = count_levels();
   return {ALL_LEVELS, ALL_LEVELS + count};
+}
+
+bool multiplies_bytes() {
+  static const bool found = find_byte_products();
+  return found;
 }
 
 std::string level_name() { return ALL_LEVELS[level_in_use()]; }

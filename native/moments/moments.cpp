@@ -50,6 +50,22 @@ static Vec<double> median(const Vec<double>* values, const double* weights, int6
   return best;
 }
 
+// Whether median |column - given| <= factor median |column - middle| without a doubt, in the first `lanes` of them. By
+// Markov's inequality half of the weight lies within t, twice the mean distance from `given`; if less than half lies within
+// t / factor of `middle`, the second median is larger than that.
+static bool surely_near(const Vec<double>* column, const double* weights, int64_t n, double total, Vec<double> given,
+                        Vec<double> middle, double factor, int64_t lanes) {
+  Vec<double> sum{}, within{};
+  for (int64_t i = 0; i < n; i++) sum += weights[i] * absolute_lanes<double>(column[i] - given);
+  const Vec<double> reach = 2 * (1 + CENTRE_ROUNDING) * sum / (total * factor);
+  for (int64_t i = 0; i < n; i++)
+    within += absolute_lanes<double>(column[i] - middle) <= reach ? splat<double>(weights[i]) : Vec<double>{};
+  const auto sure = within < splat<double>(0.5 * (1 - CENTRE_ROUNDING) * total);
+  for (int64_t lane = 0; lane < lanes; lane++)
+    if (!sure[lane]) return false;
+  return true;
+}
+
 static void robust_centre(const double* X, const double* weights, int64_t n, int64_t d, double factor, double* centre,
                           double* scratch) {
   Vec<double>*column = reinterpret_cast<Vec<double>*>(scratch), *apart = column + n;
@@ -65,6 +81,7 @@ static void robust_centre(const double* X, const double* weights, int64_t n, int
     };
     for (int64_t i = 0; i < n; i++) column[i] = part(X + i * d + k);
     const Vec<double> middle = median(column, weights, n, 0.5 * total);
+    if (surely_near(column, weights, n, total, given, middle, factor, count)) continue;
     const Vec<double> far = distance_from(given), near = distance_from(middle);
     const Vec<double> allowed = factor * near + CENTRE_ROUNDING * absolute_lanes<double>(given);
     store_first(centre + k, far <= allowed ? given : middle, count);

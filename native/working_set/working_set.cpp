@@ -15,10 +15,16 @@ static double sides(const BoxVariables& x, VariableList list, int64_t groups, bo
   const double infinity = __builtin_inf();
   for (int64_t k = 0; k < groups; k++)
     rise[k] = zero_offset ? 0.0 : infinity, fall[k] = zero_offset ? 0.0 : -infinity;
-  for (int64_t t = 0; t < list.count; t++) {
-    const int64_t v = list.ids[t], k = x.group[v];
-    if (x.a[v] < x.upper[v]) rise[k] = minimum(x.g[v], rise[k]);
-    if (x.a[v] > x.lower[v]) fall[k] = maximum(x.g[v], fall[k]);
+  const auto include = [&](int64_t v, double& low, double& high) {
+    low = minimum(x.a[v] < x.upper[v] ? x.g[v] : infinity, low);
+    high = maximum(x.a[v] > x.lower[v] ? x.g[v] : -infinity, high);
+  };
+  if (groups == 1) {  // in registers
+    double low = rise[0], high = fall[0];
+    for (int64_t t = 0; t < list.count; t++) include(list.ids[t], low, high);
+    rise[0] = low, fall[0] = high;
+  } else {
+    for (int64_t t = 0; t < list.count; t++) include(list.ids[t], rise[x.group[list.ids[t]]], fall[x.group[list.ids[t]]]);
   }
   double violation = 0;
   for (int64_t k = 0; k < groups; k++) {
@@ -64,15 +70,16 @@ static double kth_smallest(double* values, int64_t count, int64_t k) {
   return values[k];
 }
 
-// One side of one group: key is smallest for the worst violator. Returns how many of `quota` variables were taken.
+// One side of one group: key is smallest for the worst violator, and at the variables that do not violate not below limit.
 struct Side {
   const double* key;
   const int64_t* at;
-  int64_t count, violators;
+  int64_t count;
   double limit;
 };
-static int64_t take(const Side& side, int64_t quota, int64_t start, const ChooseScratch& s, int64_t* W) {
-  const bool crowded = side.violators > quota;
+// Takes `quota` variables of a side: the worst ones, or if it is crowded, with more violators than that, a few of the
+// worst and others spread over all of them. Returns how many were taken.
+static int64_t take(const Side& side, int64_t quota, bool crowded, int64_t start, const ChooseScratch& s, int64_t* W) {
   int64_t worst = quota, got = 0;
   if (crowded) worst = minimum(quota, maximum(WORST_MIN_VARIABLES, int64_t(WORST_SHARE * double(quota))));
   double threshold = __builtin_inf();
@@ -89,7 +96,7 @@ static int64_t take(const Side& side, int64_t quota, int64_t start, const Choose
   if (crowded)
     for (int64_t r = 0; r < side.count && got < quota; r++) {
       const int64_t t = (r + start) % side.count;
-      if (side.key[t] < side.limit && !s.taken[side.at[t]]) add(t);
+      if (!s.taken[side.at[t]]) add(t);
     }
   return got;
 }
@@ -105,15 +112,22 @@ static int64_t choose(const BoxVariables& x, const ChooseRequest& request, const
   for (int64_t k = 0; k < request.groups; k++)
     for (int up = 1; up >= 0; up--) {
       const int64_t quota = maximum(int64_t(1), (request.size - count) / sides_left--);
-      Side side{s.key, s.at, 0, 0, up ? request.middle[k] : -request.middle[k]};
-      for (int64_t t = 0; t < request.candidates.count; t++) {
-        const int64_t v = request.candidates.ids[t];
-        if (s.taken[v] || x.group[v] != k || !(up ? x.a[v] < x.upper[v] : x.a[v] > x.lower[v])) continue;
-        s.key[side.count] = up ? x.g[v] : -x.g[v];
-        s.at[side.count] = v;
-        side.violators += s.key[side.count++] < side.limit;
-      }
-      count += take(side, quota, request.start, s, W + count);
+      Side side{s.key, s.at, 0, up ? request.middle[k] : -request.middle[k]};
+      // Violators first: where they suffice, which is usual, the other variables are not looked at again.
+      const auto collect = [&](bool violators) {
+        for (int64_t t = 0; t < request.candidates.count; t++) {
+          const int64_t v = request.candidates.ids[t];
+          const double key = up ? x.g[v] : -x.g[v];
+          const bool movable = up ? x.a[v] < x.upper[v] : x.a[v] > x.lower[v];
+          // Without branches, which nobody could predict: one place more is always written.
+          s.key[side.count] = key, s.at[side.count] = v;
+          side.count += movable & ((key < side.limit) == violators) & !s.taken[v] & (x.group[v] == k);
+        }
+      };
+      collect(true);
+      const bool crowded = side.count > quota;
+      if (side.count < quota) collect(false);
+      count += take(side, quota, crowded, request.start, s, W + count);
     }
   return count;
 }

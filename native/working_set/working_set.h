@@ -27,8 +27,8 @@ struct ChooseRequest {
 };
 struct ChooseScratch {
   uint8_t* taken;      // one per variable, zero
-  double *key, *copy;  // one per candidate
-  int64_t* at;         // one per candidate
+  double *key, *copy;  // one per candidate, and one more
+  int64_t* at;         // as many
 };
 
 struct WorkingSetTable {

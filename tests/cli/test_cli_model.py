@@ -82,7 +82,7 @@ class TestInspect:
 
     def test_what_is_no_model(self, estimator, tmp_path):
         (tmp_path / "data.csv").write_text("a,b,c,d,e\n1,2,3,4,5\n")
-        assert "is text and no model file" in refused("inspect", tmp_path / "data.csv")
+        assert "is a text file, not a model file" in refused("inspect", tmp_path / "data.csv")
         (tmp_path / "cut.mm").write_bytes((tmp_path / "m.mm").read_bytes()[:-10])
         assert "cut short" in refused("inspect", tmp_path / "cut.mm")
         assert "No such file" in refused("inspect", tmp_path / "none.mm")

@@ -351,3 +351,16 @@ class TestManners:
         assert test["judged_by"] == "balanced accuracy"
         assert test["accuracy"] < test["baseline"] + 0.05
         assert test["better_than_baseline"] is True
+
+
+def test_labels_that_are_digits_in_words_are_found_again(tmp_path):
+    """The values of a nominal attribute of ARFF are words, and numbers where all of them are digits."""
+    path = tmp_path / "wards.arff"
+    rows = [f"{k % 40},{1 if k % 40 < 20 else 2}" for k in range(120)]
+    head = ["@relation wards", "@attribute severity real", "@attribute ward {1,2}", "@data"]
+    path.write_text("\n".join([*head, *rows]))
+    result = found("train", path, "--test", path, "-o", tmp_path / "w.mm")
+    assert result["test"]["accuracy"] > 0.9
+    assert found("evaluate", tmp_path / "w.mm", path)["n"] == 120
+    assert found("train", path, "--task", "classify", "-o", tmp_path / "words.mm")["test"]["accuracy"] > 0.9
+    assert found("evaluate", tmp_path / "words.mm", path)["accuracy"] > 0.9

@@ -297,7 +297,7 @@ class TestFiles:
     def test_a_single_label(self, tmp_path):
         path = write_table(tmp_path / "same.csv", ["a", "label"], [[k, "x"] for k in range(9)])
         assert "the only label is 'x'" in refused("train", path)
-        assert "say --task outliers" in refused("train", path)
+        assert "use --task outliers" in refused("train", path)
 
     def test_an_unknown_target(self, iris):
         assert "did you mean 'kind'?" in refused("train", iris, "--target", "kinds")

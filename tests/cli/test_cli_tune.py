@@ -88,7 +88,7 @@ def test_numbers_are_a_regression(iris):
     [
         (["--Cs", "1,x"], "'1,x' is not a list of numbers"),
         (["--Cs", "0"], "C"),
-        (["--nus", "0.1"], "--nus does not apply to --task classify: leave it out, or say --task outliers"),
+        (["--nus", "0.1"], "--nus does not apply to --task classify: leave it out, or use --task outliers"),
         (["--epsilons", "1"], "--epsilons does not apply to --task classify"),
         (["--target", "d", "--class-weight", "balanced"], "--class-weight does not apply to --task regress"),
         (["--kernel", "none"], "--kernel must be one of"),

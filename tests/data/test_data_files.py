@@ -396,7 +396,7 @@ def test_half_a_column_of_words_is_text(late, tmp_path):
         ('a,b\n1,2\n"1,2\n3,4\n', "line 3: a quote is out of place or not closed"),
         ('a,b\n1,2\n"1"x,2\n', "line 3: a quote is out of place"),
         ("é,b\n1,2\n1,".encode() + b"\xe9\n", "line 3: the byte 0xe9 is no UTF-8: save the file as UTF-8."),
-        (b"a,b\n1,2\n1,\0\n", "line 3: is no text, or is damaged: it holds a zero byte."),
+        (b"a,b\n1,2\n1,\0\n", "line 3: is not a text file, or is damaged: it contains a zero byte."),
         (b"\x80\x04\x95x", "is a pickle, which would run code when read"),
         ('{"a": 1}', "looks like JSON"),
         ("a,y\n1," + "x" * 300 + "\n", "column 'y', line 2: a label of 300 letters"),

@@ -341,8 +341,9 @@ class TestEncoder:
     def test_parameters(self):
         for parameters, message in (
             ({"missing": "guess"}, "missing must be one of"),
-            ({"forms": ["words"]}, "forms must be a list of forms"),
-            ({"forms": ["number", "number"]}, "forms has 2 entries, and X has 1 columns"),
+            ({"forms": "number"}, "forms must be a list of forms"),
+            ({"forms": ["words"]}, "forms\\[0\\] must be a form such as .*; got 'words'"),
+            ({"forms": ["number", "number"]}, "forms has length 2, but X has 1 columns"),
             ({"min_frequency": 0}, "min_frequency"),
         ):
             with pytest.raises(ValueError, match=message):

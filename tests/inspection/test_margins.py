@@ -346,12 +346,12 @@ def test_the_report_cannot_be_changed():
 @pytest.mark.parametrize(
     ("parameters", "estimator", "message"),
     [
-        ({}, None, r"one for each pair of classes: give classes=\('setosa', 'versicolor'\)"),
+        ({}, None, r"one for each pair of classes: choose one, such as classes=\('setosa', 'versicolor'\)"),
         ({}, "setosa", "pair of classes"),
         ({}, ("setosa", "setosa"), "pair of classes"),
         ({}, ("setosa", "virginica", "versicolor"), "pair of classes"),
         ({}, ("setosa", "rose"), "no class 'rose'"),
-        ({"multiclass": "ovr"}, None, "class against the rest: give classes='setosa'"),
+        ({"multiclass": "ovr"}, None, "class against the rest: choose one, such as classes='setosa'"),
         ({"multiclass": "ovr"}, ("setosa", "virginica"), "class against the rest"),
         ({"multiclass": "crammer_singer"}, "setosa", "pair of classes"),
     ],

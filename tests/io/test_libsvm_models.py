@@ -309,7 +309,7 @@ def test_the_good_one(path):
         ("gamma 0.5", "gamma 1_0", "line 3: gamma must be a finite number"),
         ("gamma 0.5", "gamma -1", "gamma"),
         ("gamma 0.5", "gamma", "line 3: gamma needs one value; got 0"),
-        ("gamma 0.5", "gama 0.5", "line 3: 'gama' is no entry of a LIBSVM model"),
+        ("gamma 0.5", "gama 0.5", "line 3: 'gama' is not an entry of a LIBSVM model"),
         ("nr_class 2", "nr_class -2", "line 4: nr_class must be an integer from 1"),
         ("nr_class 2", "nr_class 99999999999999999999", "line 4: nr_class must be"),
         ("nr_class 2", "nr_class 100000", "rho needs 4999950000 values"),

@@ -559,8 +559,8 @@ def test_overflow_at_new_points_names_the_row():
         ({"alpha": np.inf}, "alpha must be >= 0 and finite"),
         ({"fit_intercept": 1}, "fit_intercept must be True or False"),
         ({"n_jobs": 0}, "n_jobs must not be 0"),
-        ({"kernel": "rbf", "gamma": -1.0}, "gamma must be > 0 and finite; got gamma=-1.0"),
-        ({"kernel": "rbf", "gamma": 0.0}, "gamma must be > 0 and finite; got gamma=0.0"),
+        ({"kernel": "rbf", "gamma": -1.0}, "gamma must be > 0; got gamma=-1.0"),
+        ({"kernel": "rbf", "gamma": 0.0}, "gamma must be > 0; got gamma=0.0"),
         ({"kernel": "poly", "degree": -1}, "degree must be >= 0"),
     ],
 )

@@ -9,7 +9,13 @@ import scipy.sparse as sp
 from maxmargin.kernels import RBF, Columns, HistogramIntersection, Linear, Normalized, Polynomial, Sum, Tanimoto
 from maxmargin.kernels.definition import kernel_values
 from maxmargin.kernels.gram.choice import make_gram
-from maxmargin.kernels.gram.matrices import kernel_matrices, kernel_matrix
+from maxmargin.kernels.gram.matrices import (
+    HalfMatrix,
+    kernel_matrices,
+    kernel_matrix,
+    squared_norms,
+    weighted_sum,
+)
 from maxmargin.kernels.gram.operator import (
     TILE_COLS,
     TILE_ROWS,
@@ -264,6 +270,15 @@ def test_a_matrix_from_the_tiles_of_a_kernel_s_parts(kernel, sparse):
     np.testing.assert_allclose(small.block(np.arange(150), np.arange(9)), K[:, :9], rtol=1e-12, atol=1e-12)
 
 
+def all_of(halves):
+    """The matrices of halves, each as the weighted sum with the weight one for it."""
+    n, found = halves[0].strips[0].shape[1], []
+    for weights in np.eye(len(halves)):
+        found.append(np.empty((n, n)))
+        weighted_sum(weights, halves, found[-1])
+    return found
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_matrices_of_several_kernels(dtype):
     """Gaussian kernels of the same columns share their distances; each matrix is that of its kernel by definition."""
@@ -273,15 +288,15 @@ def test_matrices_of_several_kernels(dtype):
     left, right = [0, 2, 3], slice(4, 7)
     kernels = [RBF(0.1), Columns(RBF(2.0), left), RBF("scale"), Columns(RBF(0.5), left), Columns(RBF(), right)]
     resolved = Sum([*kernels, Linear(), RBF(30.0)]).resolve(X).kernels
-    found = kernel_matrices(resolved, X, threads=2)
+    found = all_of(kernel_matrices(resolved, X, threads=2))
     for kernel, K in zip(resolved, found, strict=True):
         np.testing.assert_allclose(K, kernel_values(kernel, X, X), rtol=1e-11, atol=1e-14)
         np.testing.assert_allclose(K, K.T, rtol=1e-12)
-    again = kernel_matrices(resolved, X, threads=1)
+    again = all_of(kernel_matrices(resolved, X, threads=1))
     assert all((other == K).all() for K, other in zip(found, again, strict=True))
     X[0] = 1e9  # so far away that squares lose the distances of the others: left to tiles
     resolved = Sum([RBF(0.1), RBF(2.0)]).resolve(X).kernels
-    for kernel, K in zip(resolved, kernel_matrices(resolved, X), strict=True):
+    for kernel, K in zip(resolved, all_of(kernel_matrices(resolved, X)), strict=True):
         np.testing.assert_allclose(K, kernel_values(kernel, X, X), rtol=1e-6, atol=1e-9)
 
 
@@ -301,3 +316,25 @@ def test_products_of_the_linear_kernel_are_a_pass_over_the_points(form):
             )
         with pytest.raises(Halted):
             some.product(np.arange(some.n), coef, stop=lambda: True)
+
+
+@pytest.mark.parametrize("n", [1, 255, 256, 600])  # of one strip and of several
+def test_halves_of_matrices_against_all_of_them(n):
+    rng = np.random.default_rng(n)
+    full = [A + A.T for A in rng.normal(size=(3, n, n))]
+    halves, weights, K = [HalfMatrix.of(A) for A in full], np.array([0.5, 0.0, 2.0]), np.empty((n, n))
+    weighted_sum(weights, halves, K, threads=2)
+    np.testing.assert_allclose(K, sum(w * A for w, A in zip(weights, full, strict=True)), rtol=1e-13, atol=1e-13)
+    for count, share in ((1, 0.3), (4, 1.0), (40, 0.05), (6, 0.9), (2, 0.0)):  # few and many, sparse and dense
+        B = rng.normal(size=(n, count)) * (rng.random((n, count)) < share)
+        expected = [np.einsum("ip,ij,jp->", B, A, B, optimize=True) for A in full]
+        found = squared_norms(halves, B, threads=2)
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-9 * n)
+        np.testing.assert_array_equal(found, squared_norms(halves, B, threads=1))
+
+
+def test_the_matrix_of_a_sum_of_several_strips():
+    X = np.random.default_rng(0).normal(size=(600, 5))
+    parts = [2.0 * Columns(RBF(0.2), [0, 1]), Columns(RBF(3.0), [0, 1]), RBF(0.1), Linear(), 0.5 * RBF(2.0) * Linear()]
+    kernel = Sum(parts).resolve(X)
+    np.testing.assert_allclose(kernel_matrix(kernel, X, threads=2), kernel.matrix(X, X), rtol=1e-11, atol=1e-12)

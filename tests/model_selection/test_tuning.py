@@ -451,7 +451,7 @@ def test_models_inside_a_search_foretell_nothing(monkeypatch):
         ({"kernel": []}, "kernel is an empty list"),
         ({"kernel": "rfb"}, "Did you mean 'rbf'"),
         ({"kernel": ["precomputed", "rbf"]}, "stands alone"),
-        ({"kernel_params": {"degree": [2]}}, "no parameter of kernel='rbf'"),
+        ({"kernel_params": {"degree": [2]}}, "kernel='rbf' has no parameter 'degree'"),
         ({"kernel_params": {"gamma": [1.0]}, "gammas": [1.0]}, "given twice"),
         ({"kernel_params": {"gamma": []}}, "is empty"),
         ({"kernel_params": [1]}, "dict of lists"),

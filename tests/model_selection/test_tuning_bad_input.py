@@ -104,7 +104,7 @@ def test_nu_is_a_share(name, values):
         ({"scoring": "acuracy"}, "Did you mean 'accuracy'"),
         ({"scoring": 3}, "name of a scorer or a function; got 3"),
         ({"scoring": ["accuracy"]}, "one score"),
-        ({"kernel": "rbf", "kernel_params": {"degree": [2]}}, "no parameter of kernel='rbf'"),
+        ({"kernel": "rbf", "kernel_params": {"degree": [2]}}, "kernel='rbf' has no parameter 'degree'"),
         ({"kernel": "poly", "kernel_params": {"degree": "23"}}, "must be a list of values"),
         ({"max_seconds": 0}, "max_seconds"),
         ({"n_jobs": 0}, "n_jobs"),
@@ -206,7 +206,7 @@ def test_a_scorer_that_always_fails(name):
 @EVERY
 def test_gamma_zero_has_no_score(name):
     search, y = search_of(name, gammas=None, kernel_params={"gamma": [0.0, 0.1]})
-    with pytest.warns(FitFailedWarning, match=r"6 of 12 scores are missing.*gamma must be > 0 and finite; got gamma=0"):
+    with pytest.warns(FitFailedWarning, match=r"6 of 12 scores are missing.*gamma must be > 0; got gamma=0"):
         search.fit(X, y)
     zero = np.array([cell["gamma"] == 0 for cell in search.cv_results_["params"]])
     np.testing.assert_array_equal(np.isnan(search.cv_results_["mean_test_score"]), zero)
@@ -216,7 +216,7 @@ def test_gamma_zero_has_no_score(name):
     assert search.best_params_ == without.fit(X, y).best_params_
     assert search.best_score_ == without.best_score_
     alone, _ = search_of(name, gammas=None, kernel_params={"gamma": [0.0]})
-    with pytest.raises(ValueError, match=r"^gamma must be > 0 and finite; got gamma=0\.0\.$"):
+    with pytest.raises(ValueError, match=r"^gamma must be > 0; got gamma=0\.0\.$"):
         alone.fit(X, y)
 
 

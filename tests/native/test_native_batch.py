@@ -174,7 +174,7 @@ def test_drawn_shapes(level, n, d, k, how, seed):
     n=st.integers(6, 150),
     d=st.integers(1, 41),
     step=st.sampled_from([1.0, 1 / 255, 0.037, 1e-3]),
-    largest=st.sampled_from([1, 3, 255, 32_000, 10**6]),
+    largest=st.sampled_from([1, 3, 127, 128, 255, 32_000, 10**6]),  # spread over twice as much; 255 fit into a byte
     dtype=st.sampled_from([np.float64, np.float32]),
     stray=st.booleans(),
     seed=st.integers(0, 2**32 - 1),

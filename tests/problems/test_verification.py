@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from maxmargin import problems
 from maxmargin.kernels import RBF, ChiSquared, Kernel, Laplacian, Linear, Normalized, Polynomial
 from maxmargin.kernels.definition import DefinedValues
-from maxmargin.problems import verification
+from maxmargin.problems import optimality, verification
 
 
 @pytest.fixture
@@ -37,6 +37,23 @@ def test_wrong_values_are_computed_anew(posed, stopped):
     problem, a, f, values = posed
     found = verification.verified(problem, a, f + 50.0, values, stopped=stopped)
     np.testing.assert_allclose(found, f, atol=1e-9)
+
+
+@pytest.mark.parametrize("error", [1e-6, 1.0])
+def test_only_values_that_err_are_refined(posed, error):
+    """And rows that decide are known by definition in any case, with the violation that they have."""
+    problem, a, f, values = posed
+    rng, refined = np.random.default_rng(1), []
+
+    def refine(given):
+        refined.append(given)
+        return f + rng.normal(0.0, 1e-6, len(f))
+
+    found = verification.verified(problem, a, f + rng.normal(0.0, error, len(f)), values, refine=refine)
+    assert len(refined) == (error > 0.1)
+    np.testing.assert_allclose(found, f, atol=1e-5)
+    exact, given = (optimality.violation(problem, a, problem.gradient(v, a)) for v in (f, found))
+    assert given == pytest.approx(exact, rel=1e-12)
 
 
 @pytest.mark.parametrize("subset", [False, True])

@@ -78,15 +78,15 @@ def test_ten_million_reports_take_no_memory(kind):
         assert tracemalloc.get_traced_memory()[0] - before < 100_000
     finally:
         tracemalloc.stop()
-    assert len(run.seen if kind is Control else run) < 500
+    assert len(run.reports if kind is Control else run) < 500
 
 
 def test_a_control_thins_whatever_list_it_is_given():
-    control = Control(seen=[])
+    control = Control(reports=[])
     for t in range(10_000):
         control.report(t, 0.5, 3)
-    assert len(control.seen) < 400
-    assert control.of_one().seen == []
+    assert len(control.reports) < 400
+    assert control.of_one().reports == []
 
 
 def test_long_histories_of_fits_are_short():

@@ -366,6 +366,81 @@ def test_errors_of_watchers(name):
             assert not calls
 
 
+# Updates
+
+
+UPDATED = [name for name in LOCAL if hasattr(constructible(CLASSES[name]), "learn")]
+
+
+def test_updated_estimators_are_discovered():
+    public = {name.split(":")[1] for name in UPDATED}
+    assert {"SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM"} <= public
+
+
+def refused_updates(model, y):
+    """Calls of ``learn`` and ``forget`` that must be refused."""
+    given = () if y is None else (y,)
+    bad = X.copy()
+    bad[3, 1] = np.nan
+    learn, forget = model.learn, model.forget
+    yield lambda: learn(bad, *given)
+    yield lambda: learn(X[None], *given)
+    yield lambda: learn(X[:, :2], *given)
+    yield lambda: learn([["a", "b", "c"]], *(part[:1] for part in given))
+    yield lambda: learn(damaged(), *given)
+    for weights in (np.ones(3), -np.ones(48), np.full(48, np.nan), np.full(48, 1e200), ["a"] * 48):
+        yield lambda w=weights: learn(X, *given, sample_weight=w)
+    if y is not None:
+        yield lambda: learn(X)
+        yield lambda: learn(X, y[:-1])
+        yield lambda: learn(X, np.stack([y, y, y])[None])
+    if y is not None and y.dtype.kind == "f":
+        yield lambda: learn(X, np.where(np.arange(48) == 3, np.nan, y))
+        yield lambda: learn(X, LABELS)
+    for rows in (48, [-50], [0.5], ["a"], np.arange(48), np.ones(5, bool), [[0, 1]], None, {"a": 1}):
+        yield lambda r=rows: forget(r)
+    if y is not None and y.dtype.kind != "f":
+        yield lambda: forget(y == "a")  # leaves one class
+
+
+@pytest.mark.parametrize("name", UPDATED)
+def test_refused_updates(name):
+    kind = CLASSES[name]
+    _, y = data_of(kind)
+    model = fitted(kind, warm_start=True)
+    for call in refused_updates(model, y):
+        before = State(model)
+        with pytest.raises(REFUSAL):
+            call()
+        before.check(model)
+    cold = fitted(kind)  # has no rows to add to
+    before = State(cold)
+    for call in (lambda: cold.forget([0]), lambda: cold.learn(X, *(() if y is None else (y,)))):
+        with pytest.raises(REFUSAL, match="warm_start"):
+            call()
+        before.check(cold)
+
+
+@pytest.mark.parametrize("name", UPDATED)
+def test_failures_in_the_middle_of_an_update(name):
+    kind = CLASSES[name]
+    points, y = data_of(kind)
+    new = (points[:5] + 0.1, *(() if y is None else (y[:5],)))
+    for update in (lambda model: model.learn(*new), lambda model: model.forget([1, 5, 7])):
+        model = fitted(kind, warm_start=True)
+        total = calls_of(lambda update=update, kind=kind: update(fitted(kind, warm_start=True)))
+        total -= calls_of(lambda kind=kind: fitted(kind, warm_start=True))
+        raised = 0
+        for place, error in zip(np.linspace(3, total - 2, 16).astype(int), INJECTED * 4, strict=True):
+            before = State(model)
+            if failing_at(int(place), error, lambda update=update, model=model: update(model)):
+                before.check(model)
+                raised += 1
+            else:
+                model = fitted(kind, warm_start=True)
+        assert raised >= 4
+
+
 # Streams
 
 

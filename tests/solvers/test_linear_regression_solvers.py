@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
+from maxmargin.problems.losses import LOSSES as EVERY_LOSS
 from maxmargin.problems.losses import best_intercept, make_loss
 from maxmargin.problems.primal import PrimalProblem, one_class_problem
 from maxmargin.problems.primal_certificate import certify
 from maxmargin.runtime.control import Control, Status
 from maxmargin.solvers import SOLVERS as EVERY_SOLVER
 from maxmargin.solvers import CoordinateDescent, Start
+from maxmargin.solvers.base import REGRESSION_LOSSES
 from maxmargin.solvers.registry import SYSTEM_MAX_SIZE, choose_linear_solver, solvers_for
 from reference import qp
 
-LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "squared", "pinball")
+LOSSES = REGRESSION_LOSSES  # a loss of the registry is tested by its name there alone
 INTERCEPTS = ("free", "penalised", "none")
 SOLVERS = {name: EVERY_SOLVER[name] for name in solvers_for("linear", LOSSES)}
 PAIRS = [(name, loss) for name in SOLVERS for loss in LOSSES if loss in SOLVERS[name].losses]
 
 
 def loss_of(name, epsilon):
-    """The loss of a case: the tube where it has one, a quantile that is not the median."""
-    options = {"squared": {}, "pinball": {"quantile": 0.8}}.get(name, {"epsilon": epsilon})
-    return make_loss(name, **options)
+    """The loss of a case, with the options that it has: the tube but for ridge regression, no median."""
+    options = {"epsilon": 0.0 if name == "squared" else epsilon, "quantile": 0.8}
+    return make_loss(name, **{option.name: options[option.name] for option in fields(EVERY_LOSS[name])})
 
 
 def draw(n=40, d=3, seed=0, loss=LOSSES[0], **options):

@@ -38,11 +38,12 @@ from maxmargin.solvers import (
     coordinate_descent,
     solvers_for,
 )
+from maxmargin.solvers.base import MARGIN_LOSSES
 from maxmargin.solvers.teaching.stochastic import Averaged
 from maxmargin.solvers.teaching.subgradient import balanced, largest_curvature, multipliers
 from reference import qp
 
-LOSSES = ["hinge", "squared_hinge"]
+LOSSES = MARGIN_LOSSES  # of the registry
 INTERCEPTS = ["free", "penalised", "none"]
 REACH = {"subgradient": 3e-2, "stochastic_subgradient": 3e-2, "pegasos": 3e-2}
 LINEAR = solvers_for("linear")

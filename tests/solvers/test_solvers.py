@@ -641,7 +641,7 @@ def test_the_engine_is_patient_while_the_objective_improves(monkeypatch):
     monkeypatch.setattr(SMO, "solve", lambda *_, **__: pytest.fail("left to the slower solver"))
     control = Control()
     solution = ActiveSet(smallest=256, largest=256).solve(problem, gram, tol=1e-3, control=control)
-    seen = [progress.violation for progress in control.seen]
+    seen = [progress.violation for progress in control.reports]
     assert min(seen[2:43]) > 0.98 * min(seen[:2])  # forty rounds without a smaller violation
     assert solution.status is Status.OPTIMAL
     f = optimality.audited(problem, solution.a, solution.f, gram)

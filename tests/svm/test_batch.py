@@ -13,7 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from maxmargin.runtime.control import Status
 from maxmargin.svm.kernel.solving import batch, each
-from maxmargin.svm.models.expansion import KernelExpansion, PairTable
+from maxmargin.svm.models.expansion import KernelExpansion
+from maxmargin.svm.models.multiclass import PairTable
 
 
 def clouds(n=240, d=4, classes=5, seed=0):

@@ -276,5 +276,5 @@ def test_several_classes_and_streams_refuse_monotonic_cst():
 
 def test_an_unknown_column_is_named():
     table = pd.DataFrame(np.eye(4), columns=list("abcd"))
-    with pytest.raises(ValueError, match="monotonic_cst names 'z', which is no column of X"):
+    with pytest.raises(ValueError, match="monotonic_cst names 'z', which is not a column of X"):
         LinearSVR(monotonic_cst={"z": 1}).fit(table, np.arange(4.0))

@@ -202,7 +202,7 @@ def test_refused_parameters(parameters, words):
 
 def test_the_linear_loss_refuses_a_tube_and_a_level_outside():
     X, y = noisy(20)
-    with pytest.raises(ValueError, match=r"loss='pinball' has no tube; got epsilon=0\.1"):
+    with pytest.raises(ValueError, match=r"loss='pinball' has no epsilon; got epsilon=0\.1"):
         LinearSVR(loss="pinball", epsilon=0.1).fit(X, y)
     with pytest.raises(ValueError, match="quantile must be > 0 and < 1"):
         LinearSVR(loss="pinball", quantile=1.0).fit(X, y)

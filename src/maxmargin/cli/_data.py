@@ -205,7 +205,7 @@ def _read(
             target = model.target
         data = rows_like(file, table, model.columns, model.n_features, target, labels, model.encoder is not None)
         if labels:
-            data = with_targets(data, model.task, voice)
+            data = with_targets(data, model.task, getattr(model.svm, "classes_", None), voice)
     if voice is not None:
         note_unknown(model.encoder, data.X, voice)
     data.y = _matching_targets(model, data, voice if labels else None)
@@ -237,11 +237,15 @@ def rows_like(
     return Rows(X, y, None if columns is None else list(columns), goal, file.name, [], table)
 
 
-def with_targets(data: Rows, task: str, voice: Voice | None) -> Rows:
-    """The rows that have a target, and their targets as numbers or labels."""
+def with_targets(data: Rows, task: str, classes: Array | None, voice: Voice | None) -> Rows:
+    """The rows that have a target, and their targets: numbers, or labels of the kind of these classes.
+
+    Training makes numbers of words that are all numbers (in ARFF, or prices), so they are here, too."""
     if data.y is None:
         return data
-    rows, y = targets_of(data.y, str(data.target), data.source, task, None, voice, f" of {data.source}")
+    numbered = task == "classify" and classes is not None and classes.dtype.kind not in "UO"
+    read_as = "auto" if numbered else task
+    rows, y = targets_of(data.y, str(data.target), data.source, read_as, None, voice, f" of {data.source}")
     return Rows(take(data.X, rows), y, data.columns, data.target, data.source)
 
 

@@ -31,7 +31,7 @@ KERNEL_OPTIONS = ("gamma", "sigma", "degree", "coef0")
 REASONS = {
     "C": "--nu takes its place",
     "epsilon": "it is half the width of the tube of a regression without --nu",
-    "nu": "say --estimator kernel",
+    "nu": "use --estimator kernel",
     "multiclass": "only classification has classes",
     "class_weight": "only classification has classes",
     "cache_size": "it keeps no kernel values",
@@ -71,7 +71,7 @@ def as_numbers(y: Array, source: str) -> Array:
         except ValueError:
             raise UserError(
                 f"{source}: the target of row {i + 1} is {str(value)!r}, no number, and --task regress needs numbers: "
-                "choose another column with --target, or say --task classify."
+                "choose another column with --target, or use --task classify."
             ) from None
     return y.astype(np.float64)
 
@@ -92,11 +92,11 @@ def make_estimator(task: str, options: dict[str, Any], classes: Array | None = N
     if given.pop("approximate", False):
         kind = _check_approximate(kind, task, given)
     if kind == "linear" and name != "linear" and options.get("kernel") is not None:
-        raise UserError(f"--estimator linear has no kernel {name}: leave out --kernel, or say --estimator kernel.")
+        raise UserError(f"--estimator linear has no kernel {name}: leave out --kernel, or use --estimator kernel.")
     if kind == "auto" and name == "linear" and task != "outliers" and _fits_linear(given):
         kind = "linear"
     if kind == "linear" and task == "outliers":
-        raise UserError("--estimator linear does not find outliers: leave it out, and say --kernel linear.")
+        raise UserError("--estimator linear does not find outliers: leave it out, and use --kernel linear.")
     made: Any = _class(task, kind, "nu" in given)
     known = made._get_param_names()
     parameters: dict[str, Any] = {}

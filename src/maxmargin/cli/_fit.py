@@ -58,7 +58,7 @@ def check_cluster(address: str | None, svm: Any) -> None:
     if type(svm).__name__ not in ON_CLUSTERS:
         raise UserError(
             f"--dask fits linear classifiers and approximate estimators, and this is {type(svm).__name__}: add "
-            "--approximate, or say --kernel linear."
+            "--approximate, or use --kernel linear."
         )
     from maxmargin.large_scale import dask
 
@@ -135,7 +135,7 @@ def _divided(data: Rows, kernel: str, options: dict[str, Any], parameters: dict[
         share = HELD_OUT if options["test_size"] is None else options["test_size"]
         n_test = math.ceil(share * data.n)
         if n_test >= data.n:
-            raise UserError(f"{counted(data.n, 'row')} cannot be divided into training and test: say --test-size 0.")
+            raise UserError(f"{counted(data.n, 'row')} cannot be divided into training and test: use --test-size 0.")
         if options["test_last"]:
             train, test = np.split(np.arange(data.n), [data.n - n_test])
             how = "the last ones"
@@ -143,7 +143,7 @@ def _divided(data: Rows, kernel: str, options: dict[str, Any], parameters: dict[
             train, test, how = _drawn(task, y, n_test, data.n, parameters["seed"], voice)
         if task == "classify" and y is not None and len(np.unique(y[train])) < 2:
             raise UserError(
-                f"{counted(data.n, 'row')} leave one class to train on: say --test-size 0, or give more rows."
+                f"{counted(data.n, 'row')} leave one class to train on: use --test-size 0, or provide more rows."
             )
         split = f"{counted(len(train), 'row')} to train, {len(test):,} held out for the test ({how})"
         X, X_test = take(X, train), take(X, test)
@@ -175,8 +175,8 @@ def task_of(requested: str, y: Array | None, source: str) -> tuple[str, str]:
 def check_labels_differ(task: str, y: Array | None, source: str) -> None:
     if task == "classify" and y is not None and len(np.unique(y)) == 1:
         raise UserError(
-            f"{source}: the only label is {plain(y[0])!r}, so that there is nothing to tell apart: choose another "
-            "column with --target, or say --task outliers."
+            f"{source}: the only label is {plain(y[0])!r}, so there is nothing to learn: choose another "
+            "column with --target, or use --task outliers."
         )
 
 
@@ -194,7 +194,7 @@ def read_test(data: Any, task: str, y: Array | None, options: dict[str, Any], vo
     else:
         table = read_table(file, format=kind, header=options["header"])
         other = rows_like(file, table, data.columns, data.X.shape[1], goal, data.y is not None, encoded)
-        other = with_targets(other, task, voice)
+        other = with_targets(other, task, y, voice)
     y_test = other.y
     if task == "classify" and y is not None and y_test is not None:
         y_test = matching_labels(y_test, np.unique(y), other.source, voice)
@@ -274,7 +274,7 @@ def _drawn(task: str, y: Array | None, n_test: int, n: int, seed: int, voice: Vo
         else:
             voice.note(f"Note: the test is not stratified: {len(labels):,} classes are too many for {n_test:,} rows.")
     train, test = train_test_split(np.arange(n), test_size=n_test, random_state=seed, stratify=by_class)
-    how = "at random" + (", of every class the same share" if by_class is not None else "")
+    how = "at random" + (", stratified by class" if by_class is not None else "")
     return np.sort(train), np.sort(test), f"{how}; --seed {seed}"
 
 

@@ -93,7 +93,7 @@ def load_model(path: str, n_features: int | None = None) -> Model:
         model = Model(path, read_libsvm_model(path, n_features) if libsvm else load(path), libsvm)
     except ModelFileError:
         if beginning.isascii() and beginning.decode().isprintable() and not libsvm:
-            raise UserError(f"{path} is text and no model file: name the model first, then the data.") from None
+            raise UserError(f"{path} is a text file, not a model file: name the model first, then the data.") from None
         raise
     try:
         check_is_fitted(model.svm)

@@ -229,7 +229,7 @@ def check_folder(path: str | Path) -> None:
     """Refuse a file that could not be written, before time is spent on what to write."""
     folder = Path(path).resolve().parent
     if not folder.is_dir():
-        raise UserError(f"{path}: there is no folder {folder}: make it first.")
+        raise UserError(f"{path}: there is no folder {folder}: create it first.")
     if not os.access(folder, os.W_OK):
         raise UserError(f"{path}: the folder {folder} must not be written: choose another.")
 

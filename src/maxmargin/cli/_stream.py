@@ -101,7 +101,7 @@ def prepare_stream(source: str, options: dict[str, Any], parameters: dict[str, A
     if not hasattr(fitted, "fit_stream"):
         raise UserError(
             f"--stream does not go with {type(fitted).__name__}, which needs all rows at once: add --approximate"
-            + (", or say --kernel linear." if task == "classify" else ".")
+            + (", or use --kernel linear." if task == "classify" else ".")
         )
     split, X_test, y_test = "all rows to train, and no test", None, None
     if options["test"] is not None:

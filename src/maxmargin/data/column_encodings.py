@@ -71,10 +71,15 @@ def checked_names(columns: Any, known: Array | None, n_columns: int) -> Array:
 
 def check_forms(forms: Any, n_columns: int) -> None:
     """Forms that the user gave to the columns."""
-    if isinstance(forms, str) or not all(map(is_form, forms)):
+    if isinstance(forms, str):
         raise ValueError(f"forms must be a list of forms such as 'number' or 'category'; got {forms!r:.100}.")
+    for place, form in enumerate(forms):
+        if not is_form(form):
+            raise ValueError(
+                f"forms[{place}] must be a form such as 'number', 'number ,' or 'category'; got {form!r:.100}."
+            )
     if len(forms) != n_columns:
-        raise ValueError(f"forms has {len(forms)} entries, and X has {n_columns} columns.")
+        raise ValueError(f"forms has length {len(forms)}, but X has {n_columns} columns: give one form per column.")
 
 
 def read_numbers(column: Array, form: str | None, name: str, gaps: bool) -> Array:

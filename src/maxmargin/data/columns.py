@@ -96,7 +96,10 @@ def text_categories(column: Array, name: str) -> Array | None:
 
 def _refuse_missing(value: Any, row: int, name: str) -> None:
     if is_missing(value):
-        raise ValueError(f"Input X contains NaN: {name}, row {row} is missing. Fill it in, or leave out the row.")
+        raise ValueError(
+            f"Input X contains NaN: {name}, row {row} is missing. Fill it in, leave out the row, or set "
+            "missing='median'."
+        )
 
 
 def texts(column: Iterable[Any], name: str) -> list[str]:

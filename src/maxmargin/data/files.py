@@ -90,7 +90,7 @@ def read_data(
     Parameters
     ----------
     source : str or path
-        The file, or "-" for standard input. Packed text (gzip, bzip2, xz) is unpacked.
+        The file, or "-" for standard input. Compressed text (gzip, bzip2, xz) is decompressed.
     target : str or int, optional
         The target column of a table, by name or by position from 0, or from the end if negative. By default it is a
         column called target, label, class or y, or else the last column.

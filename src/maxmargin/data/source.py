@@ -189,7 +189,7 @@ class Source:
                     piece, first = piece.removeprefix(b"\xef\xbb\xbf"), False
                 if b"\0" in piece:
                     number = line + rest.count(b"\n") + piece[: piece.index(b"\0")].count(b"\n")
-                    raise self.error("is no text, or is damaged: it holds a zero byte", number)
+                    raise self.error("is not a text file, or is damaged: it contains a zero byte", number)
                 if b"\r" in piece:
                     if piece.endswith(b"\r"):
                         piece += self._piece(file, 1)

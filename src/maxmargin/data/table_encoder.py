@@ -392,7 +392,6 @@ class TableEncoder(TransformerMixin, Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         tags.input_tags.allow_nan = self._reads() and self.missing != "refuse"

@@ -93,6 +93,8 @@ def classify_pictures(model: Any, pictures: Iterable[Any]) -> list[PictureResult
     >>> own[0].label, int(result.y_test[0])
     (2, 2)
     """
+    if isinstance(pictures, str | os.PathLike):
+        raise TypeError(f"pictures must be a list of files or arrays; got {os.fspath(pictures)!r}: put it in a list.")
     results = []
     for number, picture in enumerate(pictures, start=1):
         name = os.fspath(picture) if isinstance(picture, str | os.PathLike) else f"picture {number}"

@@ -31,6 +31,7 @@ class DigitsDisplay(Display):
     ax_ : matplotlib Axes
         The confusion matrix.
     figure_ : matplotlib Figure
+        The figure of the last plot.
 
     Examples
     --------
@@ -52,6 +53,7 @@ class DigitsDisplay(Display):
         Parameters
         ----------
         result : DigitsResult
+            Result of :func:`maxmargin.digits.run`.
 
         {Returns, display}
         """
@@ -142,6 +144,7 @@ class PicturesDisplay(Display):
     axes_ : ndarray of matplotlib Axes, shape (n_pictures, 3)
         Original, 8 x 8 image and scores of each picture.
     figure_ : matplotlib Figure
+        The figure of the last plot.
 
     Examples
     --------
@@ -163,6 +166,7 @@ class PicturesDisplay(Display):
         Parameters
         ----------
         results : sequence of PictureResult
+            Results of :func:`maxmargin.digits.classify_pictures`.
 
         {Returns, display}
         """

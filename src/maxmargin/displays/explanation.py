@@ -35,6 +35,7 @@ class ExplanationDisplay(Display):
         For images: the point, its sensitivities (if there are any) and the support vectors. For tables: the terms and,
         if there are any, the sensitivities.
     figure_ : matplotlib Figure
+        The figure of the last plot.
 
     Examples
     --------

@@ -89,6 +89,7 @@ class HistoryDisplay(Display):
         Parameters
         ----------
         histories : mapping of str to History
+            Histories by name of the solver.
 
         {Returns, display}
         """
@@ -113,6 +114,7 @@ class HistoryDisplay(Display):
 
         {Parameters, ax}
         x : {"iteration", "seconds"}, default="iteration"
+            Quantity on the horizontal axis.
         y : {"gap", "relative_gap", "excess", "objective", "dual", "margin", "n_support"}, default="gap"
             ``"excess"``, for histories of the same problem, is the objective minus the largest dual objective of all of
             them, the best known lower bound on the optimum.
@@ -122,6 +124,7 @@ class HistoryDisplay(Display):
         max_problems : int, default=10
             Maximum number of binary problems to draw per history; the legend mentions omitted ones.
         legend : bool, default=True
+            Whether to draw a legend.
 
         {Returns, drawn}
         """

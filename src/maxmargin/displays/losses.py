@@ -69,6 +69,7 @@ class LossDisplay(Display):
         low, high : float, default=-2.0, 3.0
             The range of functional margins.
         legend : bool, default=True
+            Whether to draw a legend.
 
         {Returns, drawn}
         """

@@ -79,10 +79,12 @@ class MarginDisplay(Display):
     caption : list of str
         Lines of text below the axes.
     axis_names : pair of str
+        Labels of the two axes.
 
     Attributes
     ----------
     surface_ : matplotlib QuadMesh
+        The shading of the decision function.
     contours_ : matplotlib QuadContourSet or None
         The contours of f; None if no level is reached, and for regions.
     rings_ : matplotlib PathCollection
@@ -90,6 +92,7 @@ class MarginDisplay(Display):
     handles_ : list of matplotlib artists
         The legend's entries, for a legend elsewhere: ``figure.legend(handles=display.handles_)``.
     caption_ : matplotlib Text or None
+        The caption below the axes.
     {ax_, figure_}
 
     Examples
@@ -190,6 +193,7 @@ class MarginDisplay(Display):
         caption : bool, default=True
             Whether to write a summary of the fit below the axes.
         title : str, optional
+            Title of the axes.
         size : float, default=55.0
             Size of the markers, in square typographic points.
 

@@ -67,11 +67,13 @@ class RegressionDisplay(Display):
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
+        Axes and figure of the last plot.
     points_, line_ : matplotlib PathCollection and Line2D
         The points and the curve.
     tube_, rings_, truth_ : matplotlib artists or None
         The tube, the rings around support vectors, the true function.
     basis_lines_ : list of Line2D
+        The curves of the basis functions.
     blend_ax_ : matplotlib Axes or None
         The panel of the weights.
 

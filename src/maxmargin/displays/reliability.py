@@ -79,6 +79,7 @@ class ReliabilityDisplay(Display):
     count_ax_ : matplotlib Axes
         The numbers of points.
     figure_ : matplotlib Figure
+        The figure of the last plot.
 
     Examples
     --------
@@ -104,9 +105,11 @@ class ReliabilityDisplay(Display):
         estimator : classifier
             One that has ``predict_proba``.
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Points.
         y : array-like of shape (n_samples,)
             The labels.
         n_bins : int, default=10
+            Number of bins of predicted probabilities.
         strategy : {"uniform", "quantile"}, default="uniform"
             Bins of equal width, or of equal numbers of points.
         {ax_now}
@@ -137,6 +140,7 @@ class ReliabilityDisplay(Display):
         classes : array-like of shape (n_classes,), optional
             The labels in the order of the columns; the sorted labels of y by default.
         n_bins : int, default=10
+            Number of bins of predicted probabilities.
         strategy : {"uniform", "quantile"}, default="uniform"
             Bins of equal width, or of equal numbers of points.
 
@@ -166,6 +170,7 @@ class ReliabilityDisplay(Display):
 
         {Parameters, ax_divided}
         legend : bool, default=True
+            Whether to draw a legend.
 
         {Returns, drawn}
         """

@@ -36,6 +36,7 @@ class SearchDisplay(Display):
         The parameters of the axes. By default C and gamma, or the first two that have several numbers as values; with
         one such parameter a curve is drawn.
     score_name : str, default="mean score"
+        Label of the colour scale.
 
     Attributes
     ----------
@@ -74,6 +75,7 @@ class SearchDisplay(Display):
         Parameters
         ----------
         estimator : fitted SVCCV, SVRCV, NuSVCCV or GridSearchCV
+            The fitted search.
         x, y : str, optional
             The parameters of the axes.
         {ax}
@@ -101,6 +103,7 @@ class SearchDisplay(Display):
         cmap : str or Colormap, default="cividis"
             Colours of the map, dark for low scores.
         colorbar : bool, default=True
+            Whether to draw the colour scale.
         text : bool, default=True
             Write the scores into their cells, if there are not too many.
 

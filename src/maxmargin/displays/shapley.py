@@ -67,6 +67,7 @@ class ShapleyDisplay(Display):
         background : array-like of shape (m, d), optional
             As for :func:`maxmargin.shapley_values`.
         kind : {"bar", "beeswarm", "force"}, default="beeswarm"
+            Kind of plot.
         top : int, default=10
             The features to show.
         {ax_now}

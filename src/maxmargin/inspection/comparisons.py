@@ -147,10 +147,13 @@ def compare_solvers(
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
+        Points.
     y : array-like of shape (n_samples,)
         Class labels; with more than two classes there is one binary problem per class.
     C : float, default=1.0
+        Penalty of slack, > 0.
     loss : {"hinge", "squared_hinge"}, default="hinge"
+        Loss of the margin, as in :class:`~maxmargin.LinearSVC`.
     solvers : names, solver objects, or a mapping of names to them; optional
         All by default. Solver objects may have options: ``{"large batches": Pegasos(batch_size=100)}``.
     tol : float, default=1e-4
@@ -160,7 +163,9 @@ def compare_solvers(
     max_iter : int, default=1000
         For each solver.
     sample_weight : array-like of shape (n_samples,), optional
+        Weights of the rows; None means that all are one.
     random_state : int, RandomState or None, default=None
+        Seed of stochastic solvers.
     **parameters
         Any other parameter of :class:`~maxmargin.svm.LinearSVC`.
 

@@ -57,15 +57,14 @@ class CompressionReport(TextReport):
     Attributes
     ----------
     n_before, n_after : int
-        Support vectors.
-    tolerance : float
-    change : float
-        The quantity that ``tolerance`` bounds: the fraction of changed labels or, for regression, the root mean squared
-        change of the predictions divided by their standard deviation.
+        Number of support vectors.
+    tolerance, change : float
+        The bound that was passed to :func:`compress`, and the quantity that it bounds: the fraction of changed labels
+        or, for regression, the root mean squared change of the predictions divided by their standard deviation.
     labels : bool
         Whether ``change`` is a fraction of labels.
     rms_change, largest_change : float
-        Of the decision values.
+        Root mean square and maximum of the changes of the decision values.
     distance : float
         \\|f - f^S\\| / \\|f\\| in feature space, for the binary model where it is largest.
     n_points : int
@@ -73,6 +72,7 @@ class CompressionReport(TextReport):
     own_points : bool
         Whether these were the support vectors, because no others were given.
     seconds : float
+        Duration in seconds.
 
     Examples
     --------

@@ -41,7 +41,9 @@ class Counterfactual:
     Attributes
     ----------
     point : array of shape (d,)
+        The new point.
     original : array of shape (d,)
+        The point that was passed to :func:`counterfactual`.
     change : array of shape (d,)
         ``point - original``.
     distance : float
@@ -53,6 +55,7 @@ class Counterfactual:
     nearest : bool
         Whether this is proven to be the nearest such point, which is the case for linear functions.
     feature_names : list of str
+        Names of the features.
     before : object
         What the estimator predicts for ``original``.
 
@@ -198,7 +201,7 @@ def _wanted(estimator: Any, functions: FittedFunctions, target: Any, before: Any
             raise ValueError(f"target={target!r}: an outlier detector predicts 1 (inside) or -1 (outside).")
         return str(int(target)), functions.mixed(np.array([[float(target)]]), functions.names)
     if not (isinstance(target, (tuple, list)) and len(target) == 2 and target[0] <= target[1]):
-        raise ValueError(f"target={target!r}: for a regression give the interval (low, high) of the wanted value.")
+        raise ValueError(f"target={target!r}: for a regression give the desired interval, target=(low, high).")
     low, high = float(target[0]), float(target[1])
     if len(functions.intercept) != 1:
         raise ValueError("counterfactual takes a regression of one target.")

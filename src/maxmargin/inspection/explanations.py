@@ -48,6 +48,7 @@ class Explanation(TextReport):
     value : float
         The decision value explained: the sum of all contributions and the intercept.
     intercept : float
+        The intercept of the function.
     index : array of int
         Training rows of the largest contributions, largest first; empty for a model without support vectors.
     label : array or None

@@ -78,6 +78,7 @@ class Lagrangian(TextReport):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (m, n_features)
+            Points.
 
         Returns
         -------
@@ -142,7 +143,10 @@ def lagrangian(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Lag
         raise ValueError("C=inf has no slacks and no beta: fit with a finite C.")
     report = margin_report(estimator, X, y)
     if report.alpha is None:
-        raise ValueError("X and y are not the training set of this classifier, whose multipliers belong to its rows.")
+        raise ValueError(
+            "X and y are not the training set of this classifier, to whose rows the multipliers belong. Pass the X and "
+            "y that fit was called with, in the same order."
+        )
     codes = np.searchsorted(estimator.classes_, np.asarray(report.labels))
     signs, alpha = np.where(codes == 1, 1.0, -1.0), report.alpha
     C = estimator.C * check_weights(sample_weight, len(alpha)) * estimator.class_weight_[codes]

@@ -176,8 +176,8 @@ def _sides(estimator: Any, asked: Any) -> tuple[int, int | None]:
     wanted = f"classes=({classes[0]!r}, {classes[1]!r})" if pairwise else f"classes={classes[0]!r}"
     if len(codes) != (2 if pairwise else 1) or len(set(codes)) != len(codes):
         raise ValueError(
-            f"classes={asked!r} names no binary problem of this classifier of {len(classes)} classes, which has one "
-            f"for each {'pair of classes' if pairwise else 'class against the rest'}: give {wanted} for instance."
+            f"classes={asked!r} does not name a binary problem. This classifier of {len(classes)} classes has one for "
+            f"each {'pair of classes' if pairwise else 'class against the rest'}: choose one, such as {wanted}."
         )
     return codes[0], codes[1] if pairwise else None
 

@@ -51,6 +51,7 @@ class Robustness:
     norm : float
         Norm of the perturbation, 2 or infinity.
     prediction : array of shape (n,)
+        Prediction for each point.
 
     Examples
     --------
@@ -97,6 +98,7 @@ def robustness(estimator: Any, X: Any, *, norm: float = 2) -> Robustness:
     estimator : estimator
         A fitted classifier or outlier detector of this library, linear or with the kernel ``Linear`` or ``RBF``.
     X : array-like or sparse matrix of shape (n, d)
+        Points.
     norm : {2, numpy.inf}, default=2
         Norm of the perturbation: Euclidean, or the largest absolute entry.
 

@@ -49,6 +49,7 @@ class ShapleyValues:
     data : array of shape (n, d)
         The rows.
     feature_names : list of str
+        Names of the features.
     output_names : list of str
         Names of the functions: the classes, or the positive one of two.
 
@@ -209,6 +210,8 @@ def shapley_values(
     functions = fitted_functions(estimator, "shapley_values", by_pair=pairs)
     rows = dense_points(estimator, X) if functions.anchors.ndim > 1 else np.empty((0, 0))
     terms = column_terms(functions.kernel, rows.shape[1], "shapley_values")
+    if isinstance(background, str):
+        raise ValueError(f"background must be rows such as X[:100], or None; got {background!r}.")
     others = None if background is None else dense_points(estimator, background)
     if others is not None and len(others) == 0:
         raise ValueError("background has no rows: give some training rows, or None to leave unknown features out.")

@@ -112,6 +112,7 @@ class Thickness:
     Parameters
     ----------
     image_shape : tuple of int
+        Height and width of the images, and the number of channels if there are several.
     change : float
         From -1 (each pixel the smallest of itself and its four neighbours) to 1 (the largest); fractions interpolate.
 
@@ -194,6 +195,7 @@ def rotations(image_shape: Sequence[int], degrees: Sequence[float] = (-10, 10), 
     """
     made = []
     for angle in degrees:
+        check_number("degrees", angle)
         c, s = math.cos(math.radians(angle)), math.sin(math.radians(angle))
         made.append(ImageMap(f"rotation {angle:g}", _shape(image_shape), ((c, s), (-s, c)), fill=fill))
     return made
@@ -263,10 +265,12 @@ def thickness(image_shape: Sequence[int], changes: Sequence[float] = (-0.5, 0.5)
 
 
 def _shape(image_shape: Sequence[int]) -> tuple[int, ...]:
-    shape = tuple(int(check_number("image_shape", side, least=1, integer=True)) for side in image_shape)
-    if len(shape) not in (2, 3):
-        raise ValueError(f"image_shape={shape}: give height and width, and channels if the images have some.")
-    return shape
+    sides = tuple(image_shape) if np.iterable(image_shape) else ()
+    if len(sides) not in (2, 3):
+        raise ValueError(
+            f"image_shape must be (height, width), or (height, width, channels) of colour images; got {image_shape!r}."
+        )
+    return tuple(int(check_number("image_shape", side, least=1, integer=True)) for side in sides)
 
 
 def _check_pixels(X: Any, image_shape: tuple[int, ...], name: str) -> None:

@@ -167,7 +167,7 @@ def _header(reader: Reader) -> dict[str, list[str]]:
         if key == "SV" and not rest:
             break
         if key not in KNOWN:
-            reader.refuse(f"{key[:40]!r} is no entry of a LIBSVM model; those are {', '.join(KNOWN)}, SV.")
+            reader.refuse(f"{key[:40]!r} is not an entry of a LIBSVM model; these are {', '.join(KNOWN)}, SV.")
         if key in found:
             reader.refuse(f"{key} occurs twice.")
         if key in ("svm_type", "kernel_type", "degree", "gamma", "coef0", "nr_class", "total_sv") and len(rest) != 1:

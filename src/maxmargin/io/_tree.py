@@ -80,7 +80,7 @@ class Encoder:
         self.objects: list[dict[str, Any]] = []
         self.allowance = Allowance()
         self._numbers: dict[int, int] = {}
-        self._seen: dict[int, Any] = {}
+        self._nodes: dict[int, Any] = {}
         self._alive: list[Any] = []  # so that no id is used twice
 
     def encode(self, value: Any, where: str) -> Any:
@@ -101,16 +101,16 @@ class Encoder:
         if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, (np.generic, float, int))):
             return self._dtype(value, where)
         if isinstance(value, np.ma.MaskedArray):
-            return self._once(value, lambda: self._masked(value, where))
+            return self._node_of(value, lambda: self._masked(value, where))
         if isinstance(value, (np.ndarray, np.generic)) or sp.issparse(value):
-            return self._once(value, lambda: self._array(value, where))
-        return self._once(value, lambda: self._object(value, where))
+            return self._node_of(value, lambda: self._array(value, where))
+        return self._node_of(value, lambda: self._object(value, where))
 
-    def _once(self, value: Any, make: Callable[[], Any]) -> Any:
-        if id(value) not in self._seen:
+    def _node_of(self, value: Any, make: Callable[[], Any]) -> Any:
+        if id(value) not in self._nodes:
             self._alive.append(value)
-            self._seen[id(value)] = make()
-        return self._seen[id(value)]
+            self._nodes[id(value)] = make()
+        return self._nodes[id(value)]
 
     def _key(self, key: Any, where: str) -> Any:
         if not isinstance(key, KEYS):

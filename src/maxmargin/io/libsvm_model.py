@@ -26,7 +26,7 @@ from maxmargin.kernels.gram.operator import computing_form
 from maxmargin.runtime.validation import Array, available_memory, check_number, warn
 from maxmargin.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from maxmargin.svm.models.expansion import KernelExpansion
-from maxmargin.svm.models.multiclass import pairs
+from maxmargin.svm.models.multiclass import PairTable
 
 ESTIMATORS: dict[str, Any] = {
     "c_svc": SVC,
@@ -204,12 +204,7 @@ def _functions(model: LibsvmModel) -> Array:
     if model.nr_class == 2:
         return -model.coefficients if _flipped(model) else model.coefficients
     assert model.nr_sv is not None
-    of_class = np.repeat(np.arange(model.nr_class), model.nr_sv)
-    functions = np.zeros((len(of_class), len(model.rho)))
-    for column, (i, j) in enumerate(pairs(model.nr_class)):
-        functions[of_class == i, column] = model.coefficients[of_class == i, j - 1]
-        functions[of_class == j, column] = model.coefficients[of_class == j, i]
-    return functions
+    return PairTable(model.coefficients.T, np.array(model.nr_sv)).coefficients()
 
 
 def _intercepts(model: LibsvmModel) -> Array:

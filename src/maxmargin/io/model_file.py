@@ -10,7 +10,6 @@ list, and shapes, types, indices and finiteness are checked before an object is 
 from __future__ import annotations
 
 import os
-import warnings
 from typing import Any
 
 import numpy as np
@@ -39,7 +38,7 @@ from maxmargin.io.schema.registry import (
 from maxmargin.io.schema.words import check_state
 from maxmargin.kernels import Kernel
 from maxmargin.runtime.history import History, Record
-from maxmargin.runtime.validation import callers_level
+from maxmargin.runtime.validation import warn
 
 HISTORY_RECORD_BYTES = 400  # of a record of eight numbers, and of its place in the lists it is made from
 
@@ -209,7 +208,7 @@ def _decoded(text: dict[str, Any], arrays: list[Any]) -> Any:
                     current_sklearn_version=sklearn.__version__,
                     original_sklearn_version=str(written)[:40],
                 )
-                warnings.warn(warning, stacklevel=callers_level())
+                warn(warning)
     return estimator
 
 

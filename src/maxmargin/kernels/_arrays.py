@@ -108,16 +108,16 @@ def centre_of(X: Points, weights: Array | None) -> Array | None:
     centre = _column_means(X, weights)
     rows = math.isqrt(SAMPLE_MAX_COMPARISONS // X.shape[1])
     some = slice(None, None, 1 + X.shape[0] // min(SAMPLE_MAX_ROWS, max(SAMPLE_MIN_ROWS, rows)))
-    shares = np.ones(X.shape[0])[some] if weights is None else weights[some]
-    if shares.any():
-        sample = np.ascontiguousarray(X[some], dtype=np.float64)
-        _native.robust_centre(sample, np.ascontiguousarray(shares), DRAGGED_RATIO, centre)
+    sample = np.ascontiguousarray(X[some], dtype=np.float64)
+    shares = np.ones(len(sample)) if weights is None else np.ascontiguousarray(weights[some])
+    if weights is None or shares.any():
+        _native.robust_centre(sample, shares, DRAGGED_RATIO, centre)
     return centre
 
 
 def _column_means(X: Array, weights: Array | None) -> Array:
     if weights is None:
-        return np.asarray(X.mean(axis=0, dtype=np.float64))
+        return np.asarray(np.add.reduce(X, axis=0, dtype=np.float64) / X.shape[0])
     shares, means = weights / weights.sum(), np.zeros(X.shape[1])
     for rows in chunks(X):
         _native.column_sums(X[rows], shares[rows], means)

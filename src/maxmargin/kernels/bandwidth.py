@@ -70,9 +70,11 @@ def _dense_variance(X: Array, weights: Array | None) -> float:
     """Two passes over chunks of rows. Entries are taken relative to one of them: constant data has variance 0."""
     X = plain(X)
     n, d = X.shape
-    w = np.ones(n) if weights is None else np.ascontiguousarray(weights, np.float64)
-    count = float(w.sum()) * d
-    pivot = float(X[int((w != 0).argmax()), 0])
+    w, total, first = np.ones(n), float(n), 0  # of rows that count alike
+    if weights is not None:
+        w = np.ascontiguousarray(weights, np.float64)
+        total, first = float(w.sum()), int((w != 0).argmax())
+    count, pivot = total * d, float(X[first, 0])
     parts = chunks(X)
     mean = math.fsum(_native.power_sum(X[rows], w[rows], pivot, 1) for rows in parts) / count
     return math.fsum(_native.power_sum(X[rows], w[rows], pivot + mean, 2) for rows in parts) / count

@@ -24,7 +24,7 @@ import scipy.sparse as sp
 
 from maxmargin.kernels._arrays import symmetrised
 from maxmargin.runtime.estimator import Estimator
-from maxmargin.runtime.threads import effective_threads, run_tiles
+from maxmargin.runtime.threads import effective_threads, run_strips
 from maxmargin.runtime.validation import Array, Points, as_objects, check_number
 from maxmargin.runtime.validation import check_points as validated_points
 
@@ -315,12 +315,11 @@ def _values(kernel: Kernel, A: Points, B: Points) -> Array:
     if A.ndim == 2:
         return kernel.matrix(A, B)
     K = np.empty((len(A), len(B)))
-    tiles = [slice(start, start + _OBJECT_ROWS) for start in range(0, len(A), _OBJECT_ROWS)]
 
-    def work(t: int) -> None:
-        K[tiles[t]] = kernel.matrix(A[tiles[t]], B)
+    def work(rows: slice) -> None:
+        K[rows] = kernel.matrix(A[rows], B)
 
-    run_tiles(work, len(tiles), effective_threads(None))
+    run_strips(work, len(A), _OBJECT_ROWS, effective_threads(None))
     return K
 
 

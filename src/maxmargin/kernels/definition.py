@@ -7,7 +7,8 @@ mistakes. :func:`kernel_values` therefore follows each kernel's formula with the
 
     f_i = sum_j c_j k(x_i, x_j)
 
-in pairs of pairs (NumPy's summation along a row), whose error grows with log n only.
+in pairs of pairs (NumPy's summation along a row), whose error grows with log n only. The linear kernel's f is summed
+with twice the digits (:mod:`maxmargin.kernels.linear_sums`).
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ from maxmargin.kernels.distance import RBF, Laplacian, Matern, RationalQuadratic
 from maxmargin.kernels.dot import Linear, Polynomial, Sigmoid
 from maxmargin.kernels.feature_space import Normalized
 from maxmargin.kernels.histogram import ChiSquared, HistogramIntersection
+from maxmargin.kernels.linear_sums import linear_values
 from maxmargin.kernels.other import Precomputed
 from maxmargin.kernels.pair_sums import ABSOLUTE, CHI_SQUARED, MINIMUM, PRODUCT, SQUARED, pair_sums
-from maxmargin.runtime.threads import run_tiles
+from maxmargin.runtime.threads import run_strips
 from maxmargin.runtime.validation import Array, Points
 
 CHUNK_MAX_VALUES = 1 << 16  # kernel values held at a time by each thread: half a megabyte stays in its cache
@@ -39,6 +41,10 @@ CHUNK_MIN_ROWS = 16  # the columns' points are copied for each strip, which cost
 # sparse and 14 dense), so that rows at least so full are verified as dense ones, if the copy is not too large.
 DENSE_MAX_COLUMNS_PER_ENTRY = 12
 DENSE_MAX_VALUES = 8_000_000
+# Coordinates of dense support vectors up to which the linear kernel's sums take twice the digits: a tenth of a second,
+# for which Ctrl-C waits. A coordinate takes as long as some thirty terms of sums over pairs.
+LINEAR_MAX_VALUES = 6_000_000
+LINEAR_TERMS_PER_VALUE = 30
 
 
 @dataclass(frozen=True)
@@ -170,7 +176,12 @@ class DefinedValues:
         if not has_formula(self.kernel):
             return math.inf
         wide = 2 * self.X.nnz / max(1, self.X.shape[0]) if sp.issparse(self.X) else self.X.shape[1]
-        return float(rows) * cols * max(1.0, wide)
+        pairs = float(rows) * cols * max(1.0, wide)
+        return LINEAR_TERMS_PER_VALUE * float(rows + cols) * wide if self._sums_coordinates(cols) else pairs
+
+    def _sums_coordinates(self, cols: int) -> bool:
+        """Whether f is x'w with w = sum c_j x_j, not a sum of kernel values."""
+        return type(self.kernel) is Linear and not sp.issparse(self.X) and cols * self.X.shape[1] <= LINEAR_MAX_VALUES
 
     def longest(self, count: int) -> Array:
         """The rows of the largest coordinates, where rounding errors of other arithmetic would be largest."""
@@ -198,6 +209,8 @@ class DefinedValues:
         """f of the rows (all by default): K[rows, cols] @ coef; ``coef`` may have several columns."""
         at = np.arange(self.n) if rows is None else rows
         at, columns = self._place(at), self._place(cols)
+        if self._sums_coordinates(len(columns)):
+            return linear_values(self.X, columns, coef, at)
         out = np.empty((len(at), *coef.shape[1:]))
         if sp.issparse(self.X):  # columns are gathered once; dense ones where they are read
             B, places = self.X[:, columns] if isinstance(self.kernel, Precomputed) else self.X[columns], None
@@ -207,10 +220,8 @@ class DefinedValues:
         if dense:
             B = B.toarray()
         step = max(CHUNK_MIN_ROWS, CHUNK_MAX_VALUES // max(1, len(cols)))
-        strips = range(0, len(at), step)
 
-        def work(t: int) -> None:
-            part = slice(strips[t], strips[t] + step)
+        def work(part: slice) -> None:
             if isinstance(self.kernel, Precomputed):
                 K = B[at[part]] if places is None else B[at[part][:, None], places]
                 K = np.array(K.toarray() if sp.issparse(K) else K, dtype=np.float64)
@@ -224,5 +235,5 @@ class DefinedValues:
                 for output in range(coef.shape[1]):
                     out[part, output] = (K * coef[:, output]).sum(axis=1)
 
-        run_tiles(work, len(strips), self.threads)
+        run_strips(work, len(at), step, self.threads)
         return out

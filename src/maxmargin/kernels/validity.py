@@ -124,7 +124,7 @@ def validate_gram(K: Any, tol: float = 1e-8) -> GramValidity:
         K = np.asarray(K.toarray() if sp.issparse(K) else K)
         K = K.astype(np.float64, casting="same_kind" if K.dtype.kind != "O" else "unsafe")
     except (TypeError, ValueError) as error:
-        raise ValueError(f"K must be a matrix of real numbers: {error}") from error
+        raise ValueError(f"K must be a matrix of real numbers, such as kernel(X); got {K!r:.60}.") from error
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(f"K must be a square matrix, one row and one column for each point; got shape {K.shape}.")
     if K.size == 0:

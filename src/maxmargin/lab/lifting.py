@@ -35,7 +35,7 @@ PAD = 0.08  # of the box of the lifted points, on either side of them
 AXES: dict[str, list[str]] = {
     "quadratic": ["x²", "√2 x y", "y²"],
     "radial": ["x", "y", "(x² + y²)"],
-    "bump": ["x", "y", "exp(-γ r²)"],
+    "bump": ["x", "y", "exp(−γ r²)"],
     "polar": ["r", "θ"],
     "rbf_surface": ["x", "y", "f(x, y)"],
 }
@@ -225,7 +225,7 @@ def _back(which: str, w: Array, b: float, gamma: float) -> str:
         determinant = float(w[0] * w[2] - w[1] ** 2 / 2)
         small = 1e-9 * float(w @ w)
         kind = "an ellipse" if determinant > small else "a hyperbola" if determinant < -small else "a pair of lines"
-        return f"{here} {kind} around the origin: all that a plane in (x², √2 x y, y²) can be."
+        return f"{here} {kind} around the origin; in (x², √2 x y, y²) no plane gives another kind of curve."
     if which == "radial":
         if abs(w[2]) <= 1e-9 * float(np.linalg.norm(w)):
             return f"{here} a line: the height x² + y² was not needed."
@@ -236,7 +236,7 @@ def _back(which: str, w: Array, b: float, gamma: float) -> str:
         x, y = (0.0 if abs(c) < 5e-4 else c for c in centre)
         return f"{here} a circle around ({x:.3g}, {y:.3g}), radius {math.sqrt(squared):.3g}."
     if which == "bump":
-        return f"{here} the outline of the hill exp(-{gamma:.3g} r²) cut by the plane."
+        return f"{here} the outline of the hill exp(−{gamma:.3g} r²) cut by the plane."
     if abs(w[1]) <= 1e-3 * abs(w[0]):
         return f"{here} nearly a circle around the origin, r = {-b / w[0]:.3g}."
     return f"{here} a piece of a spiral: r and θ change together along it. The angle jumps at θ = ±π, and so does f."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ SLIDERS = {
 MULTICLASS_WORDS = {
     "ovo": "one-vs-one, votes",
     "ovr": "one-vs-rest, highest score",
-    "crammer_singer": "jointly (Crammer and Singer)",
+    "crammer_singer": "jointly (Crammer–Singer)",
 }
 TOURS = ("margin", "kernels", "solvers")
 UNIT = {"x0": -1.0, "x1": 1.0, "y0": -1.0, "y1": 1.0}
@@ -56,13 +57,18 @@ def options() -> dict[str, Any]:
         "kernels": kernels,
         "solvers": [
             {"name": "auto", "title": "automatic"},
-            *({"name": solver.name, "title": solver.title or solver.name} for solver in solvers),
+            *({"name": solver.name, "title": _short(solver.title or solver.name)} for solver in solvers),
         ],
         "multiclass": [{"name": name, "title": MULTICLASS_WORDS[name]} for name in requests.MULTICLASS],
         "C": {"least": 1e-3, "most": 1e6, "default": 10.0, "scale": "log", "infinite": "inf"},
         "limits": {"points": requests.MOST_POINTS, "classes": requests.CLASSES, "grid": requests.FINEST},
         "version": __version__,
     }
+
+
+def _short(title: str) -> str:
+    """A solver's title as far as the page's control is wide: without what it does, and by whom."""
+    return re.split(r": | \(", title)[0].removeprefix("textbook ")
 
 
 def presets() -> list[dict[str, Any]]:
@@ -134,7 +140,7 @@ def presets() -> list[dict[str, Any]]:
         ),
         _preset(
             "gaussian",
-            "The lecture's Gaussian picture",
+            "The lecture's Gaussians",
             "σ = 1 and C = ∞. Lower C to 100 and 10; then lower σ to 0.25 and 0.1: the boundary "
             "becomes that of the nearest neighbour.",
             _lecture(),

@@ -75,7 +75,7 @@ def script(request: dict[str, Any], control: Run) -> dict[str, Any]:
 
 def heading(what: str) -> list[str]:
     """The first line, and NumPy."""
-    return [f'# {what} from the lab of maxmargin. It needs: pip install "maxmargin[plot]"', "import numpy as np", ""]
+    return [f"# {what} from the lab of maxmargin.", '# Needs: pip install "maxmargin[plot]"', "import numpy as np", ""]
 
 
 def literal(name: str, table: Array, columns: str, integers: tuple[int, ...] = ()) -> list[str]:

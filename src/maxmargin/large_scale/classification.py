@@ -48,9 +48,11 @@ class NystroemSVC(ClassifierMixin, LandmarkEstimator):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+        The labels.
     coefficients_ : array of shape (n_components_, 1) or (n_components_, n_classes)
         B.
     intercept_ : array of shape (1,) or (n_classes,)
+        b of each binary model.
     {landmarks_, landmark_indices_, n_components_, n_iter_, kernel_, report_, history_}
     {n_features_in_, feature_names_in_}
 

@@ -179,6 +179,7 @@ class LandmarkEstimator(CallbackSupport, PredictorMixin, KernelInput, abc.ABC):
 
         {Parameters, X_new}
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
         {sample_weight}
 
         Returns

@@ -25,8 +25,11 @@ def forecast_approximation(estimator: Any, X: Any, y: Any, sample_weight: Any = 
     estimator : SVC or SVR
         Not fitted; a copy of it is fitted to the samples.
     X : array-like or sparse matrix of shape (n_samples, n_features)
+        Points.
     y : array-like of shape (n_samples,)
+        Targets.
     sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows; None means that all are one.
 
     Returns
     -------

@@ -126,6 +126,7 @@ class NystroemSVR(LandmarkRegressor):
     coefficients_ : array of shape (n_components_, 1)
         B.
     intercept_ : array of shape (1,)
+        b.
     {landmarks_, landmark_indices_, n_components_, n_iter_, kernel_, report_, history_}
     {n_features_in_, feature_names_in_}
 
@@ -188,6 +189,7 @@ class NystroemRidge(MultiOutputMixin, LandmarkRegressor):
     coefficients_ : array of shape (n_components_, n_targets)
         B.
     intercept_ : array of shape (n_targets,)
+        b of each target.
     {landmarks_, landmark_indices_, n_components_, n_iter_, kernel_, report_, history_}
     {n_features_in_, feature_names_in_}
 

@@ -35,6 +35,7 @@ class StreamingKernelSVC(ClassifierMixin, Estimator):
         ``"nystroem"`` accepts any kernel, and its landmarks are rows of the first batch. An object is used unchanged,
         with its own kernel, gamma, n_components and random_state.
     kernel : str or Kernel, default="rbf"
+        The kernel, by name or as an object.
     gamma : float, "scale" or "auto", default="scale"
         ``"scale"`` is computed from the first batch.
     n_components : int, default=300
@@ -42,6 +43,7 @@ class StreamingKernelSVC(ClassifierMixin, Estimator):
     C : float, default=1.0
         Inverse strength of the regularisation, as in ``LinearSVC``.
     loss : {"hinge", "squared_hinge"}, default="squared_hinge"
+        Loss of the margin, as in :class:`~maxmargin.LinearSVC`.
     {class_weight}
     random_state : int, RandomState or None, default=0
         Seed of the feature map.
@@ -54,7 +56,9 @@ class StreamingKernelSVC(ClassifierMixin, Estimator):
     linear_ : LinearSVC
         The classifier of its features.
     classes_ : array of shape (n_classes,)
+        The labels.
     n_features_in_ : int
+        Number of columns of X.
 
     Examples
     --------
@@ -155,8 +159,3 @@ class StreamingKernelSVC(ClassifierMixin, Estimator):
         {X -> labels}
         """
         return self.linear_.predict(self._mapped(X))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

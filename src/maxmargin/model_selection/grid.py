@@ -165,7 +165,7 @@ def variants(kernel: Any, axes: Mapping[str, Any], *, degree: float, coef0: floa
             found.append(variant)
     for name in names:
         if name not in used:
-            raise ValueError(f"{name!r} is no parameter of kernel={kernel!r}, so there is nothing to search along it.")
+            raise ValueError(f"kernel={kernel!r} has no parameter {name!r}: leave it out of the search.")
     return found
 
 

@@ -54,8 +54,7 @@ class HeldJob(Job):
         last: dict[str, Any] = {}
         for c in self._series(t):
             began, new = time.perf_counter(), self.cells[c][1].hyperparameters
-            control = self.control.of_one()
-            control.max_iter, control.callback, control.watchers = self.estimator.max_iter, None, ()
+            control = self.control.silent(max_iter=self.estimator.max_iter)
             problem = self._problem(new)
             start = None if solution is None else self._start(problem, last, new, solution)
             solver = choose_solver(self.estimator.solver, problem)[0]

@@ -215,6 +215,7 @@ class OneClassSVMCV(OutlierMixin, KernelSearch):
         y : array-like of shape (n_samples,), default=None
             Which are inliers, as in ``fit``; only for scorers that compare with labels.
         sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; None means that all are one.
 
         {Returns, score}
         """

@@ -176,11 +176,6 @@ class CellClassifier(ClassifierMixin, TextReport, Estimator):
             ("largest KKT violation", f"{worst:.2e}, of the problem of a cell"),
         ]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
 
 def search_in_cells(search: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
     """Run a search in every cell, and set the attributes of ``search``."""

@@ -23,7 +23,7 @@ from maxmargin.kernels import RBF, Kernel, Precomputed
 from maxmargin.kernels.gram.operator import TILE_ROWS, Gram
 from maxmargin.kernels.gram.sides import Form, Side, form_of, tileable
 from maxmargin.kernels.gram.tiled import padded_slots, store_tiles
-from maxmargin.runtime.threads import Scratch, Stop, run_tiles, single_threaded_blas
+from maxmargin.runtime.threads import Scratch, Stop, run_strips, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
 KEEP_DISTANCES_MIN_COLUMNS = 128  # columns beyond which S is kept
@@ -103,13 +103,12 @@ class Store:
         side = Side.of(self.X, form, shift, np.float64)
         right = side.panels(np.arange(side.n), form)
 
-        def work(t: int) -> None:
-            start, stop = t * TILE_ROWS, min((t + 1) * TILE_ROWS, self.n)
-            values = self.scratch.take("strip", (stop - start, self.n), np.float64)
-            store_tiles(side.strip(start, stop), right, form, values, 1)
-            out[start:stop, : self.n] = values
+        def work(rows: slice) -> None:
+            values = self.scratch.take("strip", (rows.stop - rows.start, self.n), np.float64)
+            store_tiles(side.strip(rows.start, rows.stop), right, form, values, 1)
+            out[rows, : self.n] = values
 
-        run_tiles(work, -(-self.n // TILE_ROWS), self.threads)
+        run_strips(work, self.n, TILE_ROWS, self.threads)
 
     def _from_halves(self, kernel: RBF, K: Array) -> None:
         """K = exp(2 gamma S). S is rounded once from float64: its relative error e makes one of 2 gamma |S| e K in K,
@@ -120,18 +119,16 @@ class Store:
             self._halves = np.minimum(S, 0.0, out=S)
         S, factor = self._halves, np.float32(2.0 * float(kernel.gamma))
 
-        def work(t: int) -> None:
-            rows = slice(t * TILE_ROWS, min((t + 1) * TILE_ROWS, self.n))
+        def work(rows: slice) -> None:
             np.multiply(S[rows, : self.n], factor, out=K[rows, : self.n])
             np.exp(K[rows, : self.n], out=K[rows, : self.n])
 
-        run_tiles(work, -(-self.n // TILE_ROWS), self.threads)
+        run_strips(work, self.n, TILE_ROWS, self.threads)
 
     def _by_strips(self, kernel: Kernel, K: Array) -> None:
         """A kernel without tiles: strips of its own matrix."""
 
-        def work(t: int) -> None:
-            rows = slice(t * TILE_ROWS, min((t + 1) * TILE_ROWS, self.n))
+        def work(rows: slice) -> None:
             values = kernel.matrix(self.X[rows], self.X)
             if not np.isfinite(values).all():
                 raise ValueError(f"{kernel!r} has values that are not finite")
@@ -139,7 +136,7 @@ class Store:
                 K[rows, : self.n] = values
 
         with single_threaded_blas():
-            run_tiles(work, -(-self.n // TILE_ROWS), self.threads)
+            run_strips(work, self.n, TILE_ROWS, self.threads)
 
 
 class MaskedGram(Gram):

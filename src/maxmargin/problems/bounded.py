@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -62,3 +62,9 @@ class BoundedProblem(PrimalProblem):
     def dual_penalty(self, v: Array, b: float) -> float:
         w = self.weights_of(v)
         return float(v @ w) - float(w @ w) + super().penalty(w, b)
+
+
+def with_bounds(bounds: tuple[Array, Array] | None, *fields: Any) -> PrimalProblem:
+    """One linear model, by the fields of :class:`~maxmargin.problems.primal.PrimalProblem`; ``bounds`` are those of the
+    coefficients, where there are any."""
+    return PrimalProblem(*fields) if bounds is None else BoundedProblem(*fields, low=bounds[0], high=bounds[1])

@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -119,13 +120,20 @@ class DualProblem:
     def _unbounded(self) -> bool:
         return bool(np.isinf(self.upper).any() or np.isinf(self.lower).any())
 
+    @cached_property
+    def _variables_are_rows(self) -> bool:
+        """Whether variable i is that of row i, for all of them."""
+        return len(self.row) == self.n_rows and bool((self.row == np.arange(self.n_rows)).all())
+
     def coefficients(self, a: Array) -> Array:
         """Coefficient of each row in the fitted function."""
+        if self._variables_are_rows:
+            return self.sign * a
         return np.bincount(self.row, weights=self.sign * a, minlength=self.n_rows)
 
     def gradient(self, f: Array, a: Array) -> Array:
         """Q a + p from f = K @ coefficients."""
-        return self.sign * f[self.row] + self.linear
+        return self.sign * (f if self._variables_are_rows else f[self.row]) + self.linear
 
     def objective(self, f: Array, a: Array) -> float:
         """1/2 a' Q a + p' a (to be minimised) from f = K @ coefficients."""
@@ -143,6 +151,15 @@ class DualProblem:
             up, down = float(offset[0]), float(offset[1])
             b, half = -(up + down) / 2, (up - down) / 2
         return PrimalScalars(b, rho=half) if self.kind == "nu_svc" else PrimalScalars(b, epsilon=-half)
+
+    def restricted(self, rows: Array) -> tuple[DualProblem, Array]:
+        """The problem of some of the rows, whose groups have the same sums, and which of the variables it has."""
+        place = np.full(self.n_rows, -1)
+        place[rows] = np.arange(len(rows))
+        ids = np.flatnonzero(place[self.row] >= 0)
+        names = ("sign", "linear", "lower", "upper", "group")
+        own: dict[str, Any] = {name: getattr(self, name)[ids] for name in names}
+        return replace(self, target=self.target[rows], bound=self.bound[rows], row=place[self.row[ids]], **own), ids
 
     def start(self) -> Array:
         """A feasible point: zero, or where the totals forbid zero, the first variables at their bounds (as LIBSVM)."""

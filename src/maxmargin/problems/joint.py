@@ -26,6 +26,7 @@ class JointProblem:
     bound : array
         c_i of each row; inf for the hard margin.
     n_classes : int
+        Number of classes.
 
     Examples
     --------

@@ -32,7 +32,7 @@ from maxmargin.problems.primal_certificate import PrimalCertificate
 from maxmargin.runtime.validation import Array
 
 INFEASIBILITY_MAX = 1e-9  # of multipliers that count as feasible
-RESCALE_MAX_TIMES = 10  # three at most were seen, in sums of terms of 1e9
+RESCALE_MAX_TIMES = 10  # three at most were needed, in sums of terms of 1e9
 
 
 @dataclass(frozen=True)

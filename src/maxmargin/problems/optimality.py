@@ -22,7 +22,7 @@ from maxmargin.runtime.validation import Array
 
 ALL_ROWS_MAX_VALUES = 500_000  # kernel values up to which all rows are computed again: some milliseconds
 SAMPLED_ROWS = 64  # rows of a larger problem whose values are checked
-STOPPED_ERROR = 0.01  # an error of f, relative to the violation, that is allowed in the report of a stopped run
+UNFINISHED_ERROR = 0.01  # an error of f, relative to the violation, that is allowed where no solver finished
 
 
 def _scanned(problem: DualProblem, a: Array, gradient: Array) -> Array:
@@ -86,7 +86,12 @@ def offsets(problem: DualProblem, a: Array, gradient: Array) -> Array:
     >>> optimality.offsets(problem, a, problem.gradient(f, a))  # minus the intercept
     array([0.])
     """
-    rise, fall, free_sum, n_free, _ = _scanned(problem, a, gradient)
+    return _offsets(problem, _scanned(problem, a, gradient))
+
+
+def _offsets(problem: DualProblem, scanned: Array) -> Array:
+    """:func:`offsets` from what a scan of the variables found."""
+    rise, fall, free_sum, n_free, _ = scanned
     out = np.zeros(len(problem.totals))
     if problem.kind == "one_class":
         # The largest rho that leaves all points below their bound inside: at most nu of all are then outside, exactly.
@@ -103,13 +108,11 @@ def offsets(problem: DualProblem, a: Array, gradient: Array) -> Array:
     return out
 
 
-def audited(
-    problem: DualProblem, a: Array, f: Array, gram: Gram, *, finished: bool = True, stopped: bool = False
-) -> Array:
+def audited(problem: DualProblem, a: Array, f: Array, gram: Gram, *, finished: bool = True) -> Array:
     """K @ coefficients in float64 for the rows that matter, given the solver's values ``f``.
 
     If the solver did not finish, the violation is large, and it is enough that the error on a sample is small compared
-    with it; if it was ``stopped`` from outside, compared with the violation and 1, the margin.
+    with it.
 
     Examples
     --------
@@ -137,7 +140,7 @@ def audited(
     f, done, reach = f.copy(), np.zeros(n, bool), 0.05 * spread
     if not finished:
         exact = gram.product(used, coef[used], sample)
-        if float(np.max(np.abs(exact - f[sample]))) <= STOPPED_ERROR * (spread + stopped):
+        if float(np.max(np.abs(exact - f[sample]))) <= UNFINISHED_ERROR * spread:
             f[sample] = exact
             return f
     while True:
@@ -195,6 +198,11 @@ def certify(problem: DualProblem, a: Array, f: Array, offset: Array) -> Certific
     0.0
     """
     gradient = problem.gradient(f, a)
+    return _certified(problem, a, f, gradient, _scanned(problem, a, gradient), offset)
+
+
+def _certified(problem: DualProblem, a: Array, f: Array, gradient: Array, scanned: Array, offset: Array) -> Certificate:
+    """:func:`certify` with the gradient and what a scan of the variables found."""
     own = float(np.dot(problem.coefficients(a), f))
     norm2 = max(0.0, own)
     scalars = problem.scalars(offset)
@@ -215,7 +223,7 @@ def certify(problem: DualProblem, a: Array, f: Array, offset: Array) -> Certific
         primal = 0.5 * norm2 * stretch**2 + _losses(problem, f if stretch == 1.0 else stretch * f, scalars)
     else:
         primal = math.inf
-    rise, fall, _, _, sums = _scanned(problem, a, gradient)
+    rise, fall, _, _, sums = scanned
     product, outside = _native.slackness(gradient, a, problem.lower, problem.upper, problem.group, offset)
     return Certificate(
         primal=primal,
@@ -241,4 +249,6 @@ def best_certificate(problem: DualProblem, a: Array, f: Array) -> Certificate:
     >>> optimality.best_certificate(problem, 0.5 * a, 0.5 * f).gap
     9.75
     """
-    return certify(problem, a, f, offsets(problem, a, problem.gradient(f, a)))
+    gradient = problem.gradient(f, a)
+    scanned = _scanned(problem, a, gradient)
+    return _certified(problem, a, f, gradient, scanned, _offsets(problem, scanned))

@@ -4,11 +4,14 @@ A certificate is computed from f = K @ coefficients. A solver's f comes from fas
 enter the certificate. :func:`verified` computes f by definition
 (:mod:`maxmargin.kernels.definition`): on all rows of small problems; on large ones for a sample of the rows, for the
 rows of the largest coordinates, and for every row whose gradient could decide the violation. With e the largest error
-found so far, the latter are the rows whose gradient is within 4 e of its group's extremes,
+found so far, the latter are the rows whose gradient is within 4 e of its group's extremes (2 e, once e is known from
+more than the sample),
 
     min {g_v : a_v < upper_v}    and    max {g_v : a_v > lower_v},
 
-and the search goes on until there is none left that was not computed.
+and the search goes on until there is none left that was not computed. Where the solver's values are seen to err by more
+than a little, they are refined first, by the solver's arithmetic in double precision: that takes less time than the
+definition on all rows.
 
 :func:`certified_status` then decides the status: whatever a solver reports, a solution is optimal exactly when its
 verified certificate meets tol.
@@ -16,13 +19,15 @@ verified certificate meets tol.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from maxmargin.kernels.definition import DefinedValues
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.dual import DualProblem
 from maxmargin.problems.joint import JointProblem, joint_gradient, joint_violations
-from maxmargin.problems.optimality import STOPPED_ERROR, sides
+from maxmargin.problems.optimality import UNFINISHED_ERROR, sides, violation
 from maxmargin.runtime.control import Status
 from maxmargin.runtime.validation import Array
 
@@ -31,13 +36,25 @@ SAMPLED_ROWS = 24  # canonical order is random, so these are a random sample
 LONGEST_ROWS = 4
 STOPPED_MAX_TERMS = 50_000_000  # of the sums after a request to stop: a twentieth of a second
 STOPPED_MIN_ROWS = 2
+SAMPLE_REACH = 4.0  # times the largest error of a sample that other rows are taken to err at most, and
+REACH = 2.0  # times the largest error of all rows that could decide
+REFINED_ERROR = 0.001  # an error of f (times 1 + violation) beyond which the solver's f is refined
 ALL_ROWS_ERROR = 0.01  # an error of f (times 1 + violation) beyond which the solver's f is discarded
 EQUALITY_TOLERANCE = 1e-8  # residual of an equality constraint, relative to the sum of its variables' sizes
 
 
-def verified(problem: DualProblem, a: Array, f: Array, values: DefinedValues, *, stopped: bool = False) -> Array:
-    """f by definition wherever that decides the certificate, given the solver's ``f``. Of a run that was ``stopped``, a
-    few rows that show f to err by much less than the violation and 1, the margin, are enough."""
+def verified(
+    problem: DualProblem,
+    a: Array,
+    f: Array,
+    values: DefinedValues,
+    *,
+    refine: Callable[[Array], Array] | None = None,
+    stopped: bool = False,
+) -> Array:
+    """f by definition wherever that decides the certificate, given the solver's ``f``, which ``refine`` makes more
+    precise where it has to be. Of a run that was ``stopped``, a few rows that show f to err by much less than the
+    violation and 1, the margin, are enough."""
     coef = problem.coefficients(a)
     used = np.flatnonzero(coef)
     n = problem.n_rows
@@ -54,7 +71,7 @@ def verified(problem: DualProblem, a: Array, f: Array, values: DefinedValues, *,
         rows = np.arange(0, n, max(1, n // some))
         exact = values.product(used, weights, rows)
         rise, fall = sides(problem, a, problem.gradient(f, a))
-        if np.max(np.abs(exact - f[rows])) <= STOPPED_ERROR * (1.0 + float(np.max(fall - rise))):
+        if np.max(np.abs(exact - f[rows])) <= UNFINISHED_ERROR * (1.0 + float(np.max(fall - rise))):
             f[rows] = exact
             return f
     wanted = _first_rows(n, values)
@@ -62,6 +79,10 @@ def verified(problem: DualProblem, a: Array, f: Array, values: DefinedValues, *,
         rows = np.flatnonzero(wanted)
         exact = values.product(used, weights, rows)
         error = max(error, float(np.max(np.abs(exact - f[rows]))))
+        if refine is not None and not error <= REFINED_ERROR * (1.0 + violation(problem, a, problem.gradient(f, a))):
+            f = refine(f)
+            error = float(np.max(np.abs(exact - f[rows])))
+        refine = None  # later, it would take away values that are known by definition
         f[rows], done[rows] = exact, True
         gradient = problem.gradient(f, a)
         rise, fall = sides(problem, a, gradient)
@@ -69,7 +90,7 @@ def verified(problem: DualProblem, a: Array, f: Array, values: DefinedValues, *,
         if not error <= ALL_ROWS_ERROR * (1.0 + spread):
             wanted = ~done
             continue
-        reach = 4.0 * error
+        reach = (SAMPLE_REACH if done.sum() <= len(rows) else REACH) * error
         decides = may_rise & (gradient <= rise[group] + reach)
         decides |= may_fall & (gradient >= fall[group] - reach)
         wanted = np.zeros(n, bool)

@@ -35,6 +35,7 @@ class CallbackSupport:
             Parameters
             ----------
             *callbacks : callback objects
+                Objects with the methods of :mod:`sklearn.callback`'s protocol.
 
             Returns
             -------

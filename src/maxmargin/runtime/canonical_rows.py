@@ -20,7 +20,11 @@ import scipy.sparse as sp
 
 from maxmargin import _native
 from maxmargin.runtime.arrays import csr_arrays
+from maxmargin.runtime.threads import Stop, halt_on, run_tiles
 from maxmargin.runtime.validation import Array, Points
+
+COPY_MAX_ENTRIES = 4_000_000  # numbers copied at once, some hundredths of a second
+COPIED_PART_ENTRIES = 250_000  # of more, which threads copy in parts: touching new memory takes longest
 
 MIXING_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: spreads the bits of a target over a hash
 HASH_MAX_ENTRIES = 2**22  # per call: a few milliseconds, so that Ctrl-C is obeyed between calls
@@ -136,3 +140,28 @@ def canonical_rows(X: Points, target: Array, weights: Array, *, merge: bool = Tr
     representative = np.full(len(weight), len(weights))
     np.minimum.at(representative, group, order)
     return CanonicalRows(representative, member_of, weight, key[representative])
+
+
+def rows_of(X: Points, at: Array, threads: int, stop: Stop | None = None) -> Points:
+    """X[at]; many dense points in parts, between which ``stop`` may raise Halted."""
+    if sp.issparse(X) or X.ndim != 2 or X.dtype == object or len(at) * X.shape[1] <= COPY_MAX_ENTRIES:
+        return X[at]
+    out = np.empty((len(at), X.shape[1]), X.dtype)
+    step = max(1, COPIED_PART_ENTRIES // X.shape[1])
+    starts = range(0, len(at), step)
+
+    def work(t: int) -> None:
+        halt_on(stop)
+        out[starts[t] : starts[t] + step] = X[at[starts[t] : starts[t] + step]]
+
+    run_tiles(work, len(starts), threads)
+    return out
+
+
+def places_among(known: Array, keys: Array) -> Array:
+    """The place of each key among those that are known, -1 of a new one."""
+    if len(known) == 0:
+        return np.full(len(keys), -1)
+    order = np.argsort(known, kind="stable")
+    at = order[np.searchsorted(known, keys, sorter=order).clip(max=len(order) - 1)]
+    return np.where(known[at] == keys, at, -1)

@@ -107,7 +107,7 @@ class Control:
         Wall-clock limit for the whole fit.
     callback : callable or None
         Called with a :class:`Progress` once per block of work.
-    seen : list of Progress
+    reports : list of Progress
         The reports so far, thinned out after the first blocks.
     watchers : tuple of callables
         Those of :func:`watching` around the place where the fit began; called like ``callback``.
@@ -117,13 +117,13 @@ class Control:
     max_seconds: float | None = None
     callback: Callable[[Progress], None] | None = None
     started: float = field(default_factory=time.perf_counter)
-    seen: list[Progress] = field(default_factory=ThinnedList)
+    reports: list[Progress] = field(default_factory=ThinnedList)
     watchers: tuple[Callable[[Progress], None], ...] = field(default_factory=_watchers.get)
     _interrupted: threading.Event = field(default_factory=enclosing_event)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.seen, ThinnedList):
-            self.seen = ThinnedList(self.seen)
+        if not isinstance(self.reports, ThinnedList):
+            self.reports = ThinnedList(self.reports)
 
     @classmethod
     def of(cls, estimator: Any) -> Self:
@@ -143,7 +143,11 @@ class Control:
 
     def of_one(self) -> Control:
         """For one of several problems: the same clock, limits and callbacks, and a separate list of reports."""
-        return replace(self, seen=ThinnedList())
+        return replace(self, reports=ThinnedList())
+
+    def silent(self, **changes: Any) -> Control:
+        """For a step of another run: the same clock and limits, and nothing is reported."""
+        return replace(self, callback=None, watchers=(), reports=ThinnedList(), **changes)
 
     @property
     def seconds(self) -> float:
@@ -168,7 +172,7 @@ class Control:
         norm: float = math.nan,
     ) -> None:
         progress = Progress(iteration, violation, n_support, self.seconds, primal, dual, norm)
-        self.seen.append(progress)
+        self.reports.append(progress)
         for callback in self.watchers if self.callback is None else (self.callback, *self.watchers):
             callback(progress)
 

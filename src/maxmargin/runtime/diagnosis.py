@@ -46,6 +46,8 @@ def explained(error: Exception, X: Any, y: Any = None, *, name: str = "X", numer
         return error
     if y is not None and "inconsistent numbers of samples" in text:
         return ValueError(f"{text}. X and y must have one row per sample: check how they were selected.")
+    if "Found array with dim" in text and y is not None and np.ndim(y) > 2:
+        return ValueError(f"y has {np.ndim(y)} dimensions: give one target per row, or one column per target.")
     if y is not None and ("input y " in text.lower() or text.startswith("y should be")):
         message = _about_targets(text, y)
     else:

@@ -120,6 +120,12 @@ class Estimator(BaseEstimator):
         if "__init__" in cls.__dict__:
             cls.__init__ = _explaining(cls.__init__)  # type: ignore[method-assign]
 
+    def __sklearn_tags__(self) -> Any:
+        """Points may be sparse in all estimators."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     def set_params(self, **params: Any) -> Self:
         """Set parameters, also those of nested objects (``kernel__gamma=0.5``).
 

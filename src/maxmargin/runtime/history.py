@@ -158,6 +158,7 @@ class History:
         Parameters
         ----------
         problem : int
+            Number of the binary problem.
 
         Returns
         -------

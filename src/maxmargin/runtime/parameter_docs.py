@@ -159,7 +159,7 @@ break_ties : bool, default=False
 random_state : int, RandomState or None, default=None
     For compatibility; the fit is deterministic.
 solver : {"auto", "active_set", "smo", "coordinate_descent", "barrier", "qp_dual"}, default="auto"
-    The algorithm; ``report_`` says which was chosen and why.
+    The algorithm; ``report_`` states which was chosen, and why.
 fit_intercept : bool, default=True
     Whether to fit an intercept. Without it the dual has no equality constraint.
 n_jobs : int or None, default=None

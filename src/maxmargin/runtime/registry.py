@@ -18,6 +18,7 @@ class Registry(MutableMapping[str, Entry], Generic[Entry]):
     Parameters
     ----------
     entries : mapping of str to value or str
+        The values by name; a str is the place to import the value from.
     make : callable, optional
         What makes an entry from the imported object, such as a call of a class without arguments.
 

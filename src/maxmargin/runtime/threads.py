@@ -197,6 +197,17 @@ def run_tiles(work: Callable[[int], None], count: int, threads: int = 1) -> None
         raise errors[0]
 
 
+def strips_of(count: int, size: int) -> list[slice]:
+    """So many rows in strips of ``size``; the last may be shorter."""
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def run_strips(work: Callable[[slice], None], count: int, size: int, threads: int = 1) -> None:
+    """Call ``work`` for each strip of ``size`` of so many rows, on up to ``threads`` threads."""
+    strips = strips_of(count, size)
+    run_tiles(lambda t: work(strips[t]), len(strips), threads)
+
+
 def abandonable(work: Callable[[], Result], products: float, stop: Stop | None = None) -> Result:
     """``work()`` with single-threaded BLAS, on another thread if it takes many multiplications (``products``).
 

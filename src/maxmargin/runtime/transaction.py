@@ -27,7 +27,7 @@ def remove_attributes(estimator: Any, *names: str) -> None:
         estimator.__dict__.pop(name, None)
 
 
-FIT_METHODS = ("fit", "partial_fit", "fit_stream", "fit_transform", "fit_predict")
+FIT_METHODS = ("fit", "partial_fit", "fit_stream", "fit_transform", "fit_predict", "learn", "forget")
 
 
 @overload
@@ -45,7 +45,7 @@ def all_or_nothing(method: Method | None = None, *, copies: tuple[str, ...] = ()
     Parameters
     ----------
     method : callable
-        ``fit``, ``partial_fit``, ``fit_stream``, ``fit_transform`` or ``fit_predict``.
+        One of :data:`FIT_METHODS`.
     copies : tuple of str
         Attributes whose content the method changes in place.
 
@@ -72,6 +72,11 @@ def all_or_nothing(method: Method | None = None, *, copies: tuple[str, ...] = ()
 
     @functools.wraps(wrapped)
     def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not hasattr(type(self), wrapped.__name__):  # SVC.fit(X, y)
+            raise TypeError(
+                f"{wrapped.__name__} was called on the class, with {type(self).__name__} in place of an estimator: "
+                f"create an estimator first, with parentheses, such as SVC().{wrapped.__name__}(X, y)."
+            )
         before, kind = self.__dict__.copy(), type(self)
         outer = current_scope()
         scope = FitScope(self) if outer is None else outer

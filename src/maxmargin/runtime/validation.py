@@ -121,7 +121,7 @@ def _ready_csr(X: Any) -> bool:
     )
 
 
-def _seen(estimator: Any, X: Array) -> Array:
+def _with_width(estimator: Any, X: Array) -> Array:
     """Leave on the estimator what scikit-learn's validation leaves there for an array without column names."""
     estimator.__dict__.pop("feature_names_in_", None)
     estimator.n_features_in_ = X.shape[1]
@@ -131,7 +131,7 @@ def _seen(estimator: Any, X: Array) -> Array:
 def check_training_points(estimator: Any, X: Any) -> Points:
     """Training points of an estimator; sets ``n_features_in_`` and ``feature_names_in_``."""
     if _ready(X):
-        return _seen(estimator, X)
+        return _with_width(estimator, X)
     X = exact_single(as_numpy(X))
     check_indices(X)
     try:
@@ -150,9 +150,9 @@ def check_training(
     kinds = "fiu" if numeric else "biuU"
     if _ready(X) and type(y) is np.ndarray and y.shape == X.shape[:1] and y.dtype.kind in kinds and len(y) > 1:
         if not numeric:
-            return _seen(estimator, X), y
+            return _with_width(estimator, X), y
         if math.isfinite(float(y.sum(dtype=np.float64))):
-            return _seen(estimator, X), y if y.dtype.kind == "f" else y.astype(np.float64)
+            return _with_width(estimator, X), y if y.dtype.kind == "f" else y.astype(np.float64)
     accepted = "csr" if order is not None else ["csr", "csc"]
     options = {**_POINTS, "order": order, "accept_sparse": accepted}
     X, y = exact_single(as_numpy(X)), without_dates(as_numpy(y)) if numeric else as_numpy(y)
@@ -337,7 +337,7 @@ def check_number(
         return number
     limits = {">": above, ">=": least, "<=": most, "<": below}
     rule = " and ".join(f"{sign} {limit:g}" for sign, limit in limits.items() if limit is not None)
-    finite = "" if infinite else " and finite"
+    finite = "" if infinite or math.isfinite(number) else " and finite"
     raise ValueError(f"{name} must be {rule}{finite}; got {name}={shown(value)}.{' ' + remedy if remedy else ''}")
 
 

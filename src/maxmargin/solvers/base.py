@@ -13,7 +13,12 @@ from __future__ import annotations
 import abc
 from typing import Any, ClassVar
 
+import numpy as np
+
 from maxmargin.kernels.gram.operator import Gram
+from maxmargin.problems import optimality
+from maxmargin.problems.certificate import Certificate
+from maxmargin.problems.dual import DualProblem
 from maxmargin.problems.losses import LOSSES
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control
@@ -34,6 +39,7 @@ class Solver:
     Attributes
     ----------
     name : str
+        Name of the solver in ``SOLVERS``.
     title : str
         The method in a few words.
     accepts : tuple of str
@@ -86,6 +92,14 @@ class Solver:
     def solves_small(self, problem: PrimalProblem) -> bool:
         """Whether :mod:`maxmargin.solvers.small_linear` has this method for the problem's loss."""
         return False
+
+
+def report_point(problem: DualProblem, a: Array, f: Array, n_iter: int, control: Control) -> Certificate:
+    """Report a point of a kernel problem, with f = K @ coefficients; its certificate."""
+    now = optimality.best_certificate(problem, a, f)
+    n_support = int(np.count_nonzero(a))
+    control.report(n_iter, now.violation, n_support, primal=now.primal, dual=now.dual, norm=now.norm)
+    return now
 
 
 class KernelSolver(Solver, abc.ABC):

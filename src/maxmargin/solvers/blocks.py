@@ -17,11 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxmargin.kernels.gram.operator import Gram
-from maxmargin.problems import optimality
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.base import KernelSolver
+from maxmargin.solvers.base import KernelSolver, report_point
 from maxmargin.solvers.solution import Solution
 
 INNER_WORK = 20_000_000  # array elements touched between two checks of the clock: well under 0.2 s
@@ -71,11 +70,7 @@ class BlockSolver(KernelSolver):
         goal = tol * problem.tol_scale
         limit = control.max_iter if control.max_iter >= 0 else max(MIN_STEPS, 100 * m)
         a = problem.start() if start is None else problem.feasible(start)
-        coef = problem.coefficients(a)
-        f = np.zeros(problem.n_rows)
-        used = np.flatnonzero(coef)
-        if len(used):
-            f += gram.product(used, coef[used])
+        f = gram.times(problem.coefficients(a))
         one_block = m <= 2 * self.working_set
         W = np.arange(m) if one_block else np.empty(0, int)
         Q = self._matrix(problem, gram, W)
@@ -83,10 +78,7 @@ class BlockSolver(KernelSolver):
         best = np.inf
         while True:
             gradient = problem.gradient(f, a)
-            now = optimality.best_certificate(problem, a, f)
-            violation = now.violation
-            n_support = int(np.count_nonzero(a))
-            control.report(n_iter, violation, n_support, primal=now.primal, dual=now.dual, norm=now.norm)
+            violation = report_point(problem, a, f, n_iter, control).violation
             if violation <= goal:
                 return Solution(a, f, Status.OPTIMAL, n_iter)
             stalled_rounds = 0 if violation < 0.99 * best else stalled_rounds + 1
@@ -106,11 +98,12 @@ class BlockSolver(KernelSolver):
             n_iter += steps
             change = block.a - a[W]
             changed = np.flatnonzero(change)
-            moved = np.bincount(problem.row[W[changed]], weights=problem.sign[W[changed]] * change[changed])
-            rows = np.flatnonzero(moved)
+            moved = np.bincount(
+                problem.row[W[changed]], weights=problem.sign[W[changed]] * change[changed], minlength=problem.n_rows
+            )
             decrease = -float(np.dot(change, 0.5 * (gradient[W] + block.g)))
             a[W] = block.a
-            f += gram.product(rows, moved[rows]) if len(rows) else 0.0
+            f += gram.times(moved)
             idle = 0 if decrease > 1e-15 * abs(problem.objective(f, a)) else idle + 1
             if (
                 idle > NO_PROGRESS_MAX_ROUNDS
@@ -120,9 +113,7 @@ class BlockSolver(KernelSolver):
                 # The block sees no violation but the sum does: rounding in f. Recompute it, once.
                 if stalled_rounds > 2:
                     return Solution(a, f, Status.STALLED, n_iter)
-                coef = problem.coefficients(a)
-                used = np.flatnonzero(coef)
-                f = gram.product(used, coef[used])
+                f = gram.times(problem.coefficients(a))
 
     def _inner(self, block: Block, target: float, limit: int, control: Control) -> int:
         """The inner solve in slices short enough to obey the clock and Ctrl-C."""

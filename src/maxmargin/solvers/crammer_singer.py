@@ -75,10 +75,7 @@ class CrammerSinger(KernelSolver):
         n = problem.n_rows
         limit = control.max_iter if control.max_iter >= 0 else max(MIN_STEPS, 100 * n)
         A = np.zeros((n, problem.n_classes)) if start is None else problem.feasible(start)
-        F = np.zeros_like(A)
-        used = np.flatnonzero(A.any(axis=1))
-        if len(used):
-            F += gram.product(used, A[used])
+        F = gram.times(A)
         small = n <= SMALL_PROBLEM_WORKING_SETS * self.working_set
         W, K = np.arange(n), np.empty((0, 0))
         if small:

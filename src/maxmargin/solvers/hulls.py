@@ -40,7 +40,6 @@ def nearest_points(y: Array, gram: Gram, control: Control, fit_intercept: bool =
     scale = max(float(np.max(gram.diagonal())), 1e-300)
     solution = SMO().solve(problem, gram, tol=1e-12 * scale / problem.tol_scale, control=control)
     coef = problem.coefficients(solution.a)
-    used = np.flatnonzero(coef)
-    f = gram.product(used, coef[used])
+    f = gram.times(coef)
     apart = float(f[y > 0].min() - f[y < 0].max()) if fit_intercept else 2 * float((y * f).min())
     return Hulls(apart > 1e-11 * scale, float(np.sqrt(max(0.0, np.dot(coef, f)))), np.abs(coef))

@@ -32,7 +32,7 @@ from maxmargin.runtime.threads import Halted, single_threaded_blas
 from maxmargin.runtime.validation import Array, check_memory
 from maxmargin.solvers.base import SQUARED_LOSSES, LinearSolver
 from maxmargin.solvers.descent import first_epochs
-from maxmargin.solvers.run import LinearSolution, Run, Start, own_intercept
+from maxmargin.solvers.run import LinearSolution, Run, Start, own_intercept, start_of_columns
 
 # After so many steps a relative gap above this means that S is far from right: then, where rows are sparse and few,
 # some epochs of coordinate descent find a better one.
@@ -164,7 +164,7 @@ class Newton(LinearSolver):
         w, f = np.zeros(design.d), np.zeros(problem.n_rows)
         b = 0.0 if problem.loss.classifies else problem.best_intercept(f, 0.0)  # b belongs to the shifted columns
         if start is not None:
-            w, b, f = _started(problem, design, start)
+            w, b, f = start_of_columns(problem, design, start)
         moments = _Moments(design)
         best, stalled_steps, n_iter = np.inf, 0, 0
         while True:
@@ -177,7 +177,7 @@ class Newton(LinearSolver):
                 nearer = self._nearer(problem, control)
                 start = Start(*nearer)
                 if problem.primal(*nearer) < value:
-                    w, b, f = _started(problem, design, start)
+                    w, b, f = start_of_columns(problem, design, start)
                     continue
             stalled_steps = 0 if value < best else stalled_steps + 1
             best = min(best, value)
@@ -209,14 +209,3 @@ class Newton(LinearSolver):
 
 def _is_far(problem: PrimalProblem, run: Run) -> bool:
     return bool(run.gap > FAR_GAP and problem.design.sparse and problem.X.nnz <= FAR_MAX_ENTRIES)
-
-
-def _started(problem: PrimalProblem, design: Design, start: Start) -> tuple[Array, float, Array]:
-    """w, b and the values of the solver's columns."""
-    w, b = np.zeros(design.d), 0.0
-    w[: problem.n_features] = start.w
-    if problem.intercept == "penalised":
-        w[-1] = start.b / problem.scaling
-    elif problem.free:
-        b = start.b + (0.0 if design.shift is None else float(design.shift @ start.w))
-    return w, b, design.times(w)

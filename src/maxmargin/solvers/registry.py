@@ -116,7 +116,9 @@ def choose_linear_solver(
     Parameters
     ----------
     solver : str or Solver
+        Name of the solver, ``"auto"``, or a solver object.
     problem : PrimalProblem
+        The problem to solve.
     learns : {"primal", "dual"}, optional
         The requested form (the parameter ``dual``). Both have the same solution, so ``"auto"`` only considers the
         shape; a solver given by name must match.

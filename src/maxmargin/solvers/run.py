@@ -46,12 +46,15 @@ class LinearSolution:
     Attributes
     ----------
     w, b : array of shape (n_features,) and float
+        Coefficients and intercept.
     beta : array of shape (n_rows,) or None
         Feasible multipliers, where the solver has any: the rows' coefficients in w.
     status : Status
+        How the fit ended.
     n_iter : int
         Iterations, or epochs of a method that goes through the rows one by one.
     history : History
+        Progress per iteration.
     advice : str
         Message of the solver about early termination; often empty.
     f : array of shape (n_rows,) or None
@@ -84,6 +87,18 @@ def own_intercept(problem: PrimalProblem, design: Design, w: Array, b: float) ->
     if problem.intercept == "penalised":
         return problem.scaling * float(w[-1])
     return b if design.shift is None else b - float(design.shift @ w[: len(design.shift)])
+
+
+def start_of_columns(problem: PrimalProblem, design: Design, start: Start) -> tuple[Array, float, Array]:
+    """w, b and the values of the solver's columns, which may be shifted, or have a constant one; b is 0 unless it is
+    free."""
+    w, b = np.zeros(design.d), 0.0
+    w[: problem.n_features] = start.w
+    if problem.intercept == "penalised":
+        w[-1] = start.b / problem.scaling
+    elif problem.free:
+        b = start.b + (0.0 if design.shift is None else float(design.shift @ start.w))
+    return w, b, design.times(w)
 
 
 class Run:

@@ -116,7 +116,7 @@ class SMO(BlockSolver, LinearSolver):
                 status = Status.STALLED
             if status is not None:
                 return run.solution(status, n_iter)
-            inner = replace(control, max_iter=max(0, limit - steps) if limit >= 0 else -1, callback=None, seen=[])
+            inner = replace(control.of_one(), max_iter=max(0, limit - steps) if limit >= 0 else -1, callback=None)
             solution = self.solve(dual, gram, tol=goal, control=inner, start=a)
             a, steps, goal = solution.a, steps + solution.n_iter, 0.1 * goal
             if solution.status is Status.STALLED:

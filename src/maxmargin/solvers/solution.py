@@ -19,6 +19,7 @@ class Solution:
     f : array
         K @ coefficients, as computed by the solver.
     status : Status
+        How the fit ended.
     n_iter : int
         Steps taken: pairs for SMO, coordinates for coordinate descent, iterations for interior points.
     fresh : bool

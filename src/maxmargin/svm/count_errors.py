@@ -175,13 +175,16 @@ class CountErrorsSVC(LinearClassifier, ClassifierMixin, Estimator):
     max_nodes : int, default=100_000
         Maximum number of nodes; the search then stops with the best model so far and a warning.
     max_seconds : float or None, default=None
-        The same for time.
+        Maximum time in seconds, with the same effect.
 
     Attributes
     ----------
     classes_ : array of shape (2,)
+        The labels.
     coef_ : array of shape (1, n_features)
+        w.
     intercept_ : array of shape (1,)
+        b.
     error_rows_ : array of int
         The training points that count as errors.
     objective_ : float
@@ -191,6 +194,7 @@ class CountErrorsSVC(LinearClassifier, ClassifierMixin, Estimator):
     n_nodes_ : int
         Problems that the search solved or skipped.
     n_features_in_ : int
+        Number of columns of X.
 
     Notes
     -----
@@ -219,7 +223,6 @@ class CountErrorsSVC(LinearClassifier, ClassifierMixin, Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.classifier_tags.multi_class = False
         return tags
 

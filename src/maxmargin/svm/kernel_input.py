@@ -68,7 +68,6 @@ class KernelInput(Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.pairwise = self._is_precomputed()
         return tags
 

@@ -41,7 +41,7 @@ norm : {1, 2}, default=1
 tol : float, default=1e-3
     Stop when the relative duality gap of weights and model is at most this; also the tolerance of the last fit.
 cache_size : float, default=200
-    Megabytes for the kernel matrices, one per kernel, which are computed once.
+    Megabytes for the kernel matrices, half of each, which are computed once.
 max_iter : int, default=200
     Maximum number of weight vectors to try; -1 for no limit.
 solver : str, default="auto"
@@ -67,7 +67,9 @@ class KernelWeightsReport(TextReport):
     Attributes
     ----------
     model : str
+        What was fitted.
     status : Status
+        How the fit ended.
     primal_objective, dual_objective : float
         Upper and lower bound on the optimum over all weights.
     relative_gap : float
@@ -77,6 +79,7 @@ class KernelWeightsReport(TextReport):
     n_kernels, n_used : int
         Number of kernels, and of those with a nonzero weight.
     tol, seconds : float
+        Tolerance, and duration of the fit.
 
     Examples
     --------
@@ -174,7 +177,7 @@ class MultipleKernelModel(KernelInput, abc.ABC):
         """Weights, then the model with their sum; ``options`` are those of :func:`prepare`."""
         n = rows.X.shape[0]
         kernels = self._kernel()
-        bytes_needed = 8.0 * (len(kernels.kernels) + 1) * n * n
+        bytes_needed = 8.0 * (0.5 * len(kernels.kernels) + 2) * n * n  # their halves, K(d), and one while it is made
         if bytes_needed > self.cache_size * 1e6:
             raise ValueError(
                 f"cache_size={self.cache_size:g} MB cannot hold the matrices of {len(kernels.kernels)} kernels of "
@@ -255,6 +258,7 @@ class MultipleKernelSVC(ClassifierMixin, MultipleKernelModel):
     estimator_ : SVC
         The model with ``kernel_``, which predicts.
     classes_ : array of shape (n_classes,)
+        The labels.
     {n_iter_, n_features_in_, feature_names_in_, report_}
 
     Examples

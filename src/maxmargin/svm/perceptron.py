@@ -49,7 +49,9 @@ class PerceptronReport(TextReport):
     mistakes, errors : arrays
         Updates made for each binary problem, and points on its wrong side at the end.
     n_samples : int
+        Number of training points.
     seconds : float
+        Duration in seconds.
 
     Examples
     --------
@@ -119,9 +121,11 @@ class Perceptron(LinearClassifier, ClassifierMixin, Estimator):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+        The labels.
     coef_ : array of shape (1, n_features) or (n_classes, n_features)
         w; with more than two classes one row per class (one-vs-rest).
     intercept_ : array of shape (1,) or (n_classes,)
+        b of each binary model.
     converged_ : bool
         Whether no training point is on the wrong side.
     n_iter_ : int
@@ -170,11 +174,6 @@ class Perceptron(LinearClassifier, ClassifierMixin, Estimator):
     def _present(self) -> Array:  # type: ignore[override]
         """No class is without weight."""
         return np.ones(len(self.classes_), bool)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def _check_parameters(self) -> None:
         for name in ("fit_intercept", "shuffle", "warm_start", "average"):

@@ -40,7 +40,9 @@ class FitReport(TextReport):
     status : Status
         How the fit ended; ``status.value`` describes it.
     n_iter, kernel_evaluations, n_support : int
+        Solver iterations, computed kernel values, and support vectors.
     n_samples, n_features : int
+        Shape of the training data.
     margins : array
         2 / |w| of each binary problem.
     training_error : float
@@ -57,8 +59,11 @@ class FitReport(TextReport):
     kernel_valid : bool or None
         False if the kernel is known not to be positive semidefinite (the gap then proves nothing), None if unknown.
     tol, seconds : float
+        Tolerance, and duration of the fit.
     dtype : str
+        Precision of the training data.
     threads : int
+        Number of threads.
 
     Examples
     --------
@@ -114,7 +119,7 @@ class FitReport(TextReport):
             self.__dict__.pop("_fields", None)
         if name in self.__dict__:
             return self.__dict__[name]
-        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.")
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.", name=name, obj=self)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in type(self).__dataclass_fields__}

@@ -58,7 +58,9 @@ class VirtualSVC(MetaEstimatorMixin, ClassifierMixin, Estimator):
     n_virtual_ : int
         Number of transformed copies.
     classes_ : array
+        The labels.
     n_features_in_ : int
+        Number of columns of X.
 
     Notes
     -----

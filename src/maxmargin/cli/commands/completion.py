@@ -7,7 +7,7 @@ import click
 __all__ = ["command"]
 
 
-@click.command(name="completion", short_help="Completion of commands and options in bash, zsh or fish.")
+@click.command(name="completion", short_help="Print the completion script for bash, zsh or fish.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> None:

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command(name="convert", short_help="A model for LIBSVM or ONNX, and back.")
+@click.command(name="convert", short_help="Convert a model to LIBSVM or ONNX, and from LIBSVM.")
 @click.argument("model", type=click.Path())
 @click.argument("out", type=click.Path(dir_okay=False))
 @click.option("--n-features", type=int, help="Columns of the data, which a LIBSVM model does not tell.")
 @json_option
 def command(model: str, out: str, n_features: int | None, as_json: bool) -> None:
-    """Write MODEL as OUT, in the form that OUT's name asks for.
+    """Write MODEL to OUT, in the format that the ending of OUT selects.
 
     \b
-    .mm       maxmargin's own: holds everything
-    .model    LIBSVM's text, for svm-predict: one model, no preprocessing
+    .mm       maxmargin's own format: contains everything
+    .model    LIBSVM's text format, for svm-predict: one model, no preprocessing
     .onnx     for ONNX runtimes: the model and its preprocessing
     """
     voice = Voice(as_json)

@@ -41,7 +41,7 @@ def _gamma(ctx: click.Context, param: click.Parameter, value: str) -> float | st
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 @click.pass_context
 def command(ctx: click.Context, images: tuple[str, ...], out: Path | None, gamma: Any, C: float, as_json: bool) -> None:
-    """Learn handwritten digits, report, and read your own IMAGEs.
+    """Train and test a classifier of handwritten digits, and classify your own IMAGEs.
 
     Separates scikit-learn's 1797 digits at random, fits a support vector machine on 60 % of them, predicts the
     rest, and prints the table of precision and recall beside the naive baseline. An IMAGE is a picture of one

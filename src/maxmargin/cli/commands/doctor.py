@@ -29,7 +29,7 @@ EXTRAS = {  # extra -> its packages, and what for
 }
 
 
-@click.command(name="doctor", short_help="What is installed, and whether it works.")
+@click.command(name="doctor", short_help="Check what is installed and whether it works.")
 @json_option
 @click.pass_context
 def command(ctx: click.Context, as_json: bool) -> None:

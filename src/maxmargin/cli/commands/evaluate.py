@@ -11,17 +11,17 @@ from maxmargin.cli._options import Voice, counted, data_options, json_option, ta
 __all__ = ["command"]
 
 
-@click.command(name="evaluate", short_help="A model against rows whose answers are known.")
+@click.command(name="evaluate", short_help="Test a model on rows with known labels or numbers.")
 @click.argument("model", type=click.Path())
 @click.argument("data", type=click.Path(allow_dash=True))
 @target_option
 @data_options
 @json_option
 def command(model: str, data: str, as_json: bool, **reading: Any) -> None:
-    """Compare what MODEL predicts for DATA with the labels in it, beside a naive baseline.
+    """Compare the predictions of MODEL with the labels in DATA, and with a naive baseline.
 
-    The baseline is as good as it can be without looking at the columns: it knows the most frequent label (or the mean
-    and the median) of DATA itself.
+    The baseline is the best prediction that does not use the columns: the most frequent label (or the mean and the
+    median) of DATA itself.
     """
     voice = Voice(as_json)
     from maxmargin.cli._data import read_for_model

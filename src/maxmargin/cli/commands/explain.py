@@ -37,7 +37,7 @@ BACKGROUND_ROWS = 40  # that lend their values
 CELL_LETTERS = 22  # of a value that is shown
 
 
-@click.command(name="explain", short_help="Why each row got its label.")
+@click.command(name="explain", short_help="Show which columns drive the prediction for a row.")
 @click.argument("model", type=click.Path())
 @click.argument("data", type=click.Path(allow_dash=True))
 @click.option(
@@ -51,10 +51,10 @@ CELL_LETTERS = 22  # of a value that is shown
 @data_options
 @json_option
 def command(model: str, data: str, n_rows: int, top: int, output: str | None, as_json: bool, **reading: Any) -> None:
-    """Say which columns speak for what MODEL predicts for the first rows of DATA.
+    """Show which columns drive the predictions of MODEL for the first rows of DATA.
 
-    The effect of a column is the loss of the decision value (of a regression: the number) when the row takes the
-    column's value from other rows of DATA: positive for the prediction, negative against it.
+    The effect of a column is the average drop of the decision value (in a regression: of the prediction) when its
+    value is replaced by those of other rows of DATA: positive for the prediction, negative against it.
     """
     voice = Voice(as_json)
     if output is not None:

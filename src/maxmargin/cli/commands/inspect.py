@@ -19,7 +19,7 @@ NAMES_SHOWN = 12  # names and classes that are listed
 KERNEL_DIGITS = 6  # of the kernel's parameters; JSON has all digits
 
 
-@click.command(name="inspect", short_help="What is in a model file, and how good its fit is.")
+@click.command(name="inspect", short_help="Show the contents of a model file and the certificate of its fit.")
 @click.argument("model", type=click.Path())
 @json_option
 def command(model: str, as_json: bool) -> None:

@@ -10,7 +10,7 @@ import click
 __all__ = ["command"]
 
 
-@click.command(name="lab", short_help="Play with support vector machines in the browser.")
+@click.command(name="lab", short_help="Experiment with support vector machines in the browser.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), help="Where the page is served.  [default: 8753, or any free one]"
 )
@@ -22,9 +22,9 @@ __all__ = ["command"]
     help="Write the lab into FOLDER as a web page that needs no server, and end.",
 )
 def command(port: int | None, no_browser: bool, folder: Path | None) -> None:
-    """Open a page to click points, choose a kernel and C, and see margin, support vectors and certificate.
+    """Open a page on which you add points, choose a kernel and C, and see margin, support vectors and certificate.
 
-    The page is served to this computer only, and nothing is loaded from elsewhere. Ctrl-C ends it.
+    Only this computer can open the page, and it loads nothing from the network. Ctrl-C ends the server.
     """
     if folder is not None:
         from maxmargin.lab.site import export

@@ -24,7 +24,7 @@ FORMATS = (".png", ".svg", ".pdf")
 POINTS_MAX_ROWS = 2000  # rows that are shown
 
 
-@click.command(name="plot", short_help="A picture of a model on data.")
+@click.command(name="plot", short_help="Plot a model on data.")
 @click.argument("model", type=click.Path())
 @click.argument("data", type=click.Path(allow_dash=True))
 @click.option(
@@ -45,10 +45,10 @@ POINTS_MAX_ROWS = 2000  # rows that are shown
 @data_options
 @json_option
 def command(model: str, data: str, output: str | None, seed: int, as_json: bool, **reading: Any) -> None:
-    """Draw MODEL on the rows of DATA.
+    """Plot MODEL on the rows of DATA.
 
-    Of two columns, the decision function with its margin and support vectors; of one column and a regression, the
-    curve and its tube; of more, the plane of the decision function and the first direction that it leaves.
+    With two columns: the decision function with its margin and support vectors. With one column and a regression: the
+    curve and its tube. With more columns: the decision function and the first principal component orthogonal to it.
     """
     voice = Voice(as_json)
     out = Path(output if output is not None else Path(model).with_suffix(".png").name)

@@ -21,7 +21,7 @@ __all__ = ["command"]
 SUFFIXES = (".csv", ".tsv", ".txt", ".npy", ".npz", "")
 
 
-@click.command(name="predict", short_help="Labels or numbers for new rows.")
+@click.command(name="predict", short_help="Predict labels or numbers for new rows.")
 @click.argument("model", type=click.Path())
 @click.argument("data", type=click.Path(allow_dash=True))
 @click.option(

@@ -7,7 +7,7 @@ import click
 __all__ = ["command"]
 
 
-@click.command(name="serve", short_help="Serve a model's predictions over HTTP, to this computer.")
+@click.command(name="serve", short_help="Serve predictions over HTTP on this computer.")
 @click.argument("model", type=click.Path())
 @click.option(
     "--port",
@@ -23,12 +23,12 @@ __all__ = ["command"]
     "--max-mb", type=click.FloatRange(0, min_open=True), default=10.0, show_default=True, help="Largest request."
 )
 def command(model: str, port: int, host: str, max_mb: float) -> None:
-    """Answer predictions of MODEL over HTTP until Ctrl-C.
+    """Serve predictions of MODEL over HTTP until Ctrl-C.
 
     \b
     POST /predict        rows as JSON ({"rows": [{"age": 31, "sex": "m"}]}) or CSV
     GET  /health         whether the server is up
-    GET  /openapi.json   a description for programs; / is one for people
+    GET  /openapi.json   a description for programs; / is a page for people
 
     \b
     curl -H "Content-Type: text/csv" --data-binary @new.csv \\

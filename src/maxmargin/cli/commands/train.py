@@ -47,7 +47,7 @@ PARAMETERS = (
 )
 
 
-@click.command(name="train", short_help="Learn from data, test, report, save the model.")
+@click.command(name="train", short_help="Train a model, test it on held-out rows, and save it.")
 @click.argument("data", type=click.Path(allow_dash=True))
 @click.option("-o", "--output", metavar="MODEL", type=click.Path(dir_okay=False), help="Save the model here (.mm).")
 @learning_options("trains")
@@ -150,11 +150,11 @@ PARAMETERS = (
 def command(
     ctx: click.Context, /, data: str, output: str | None, page: str | None, as_json: bool, **options: Any
 ) -> None:
-    """Learn from DATA, test on rows held out, report, and save the model.
+    """Train a model on DATA, test it on held-out rows, print a report, and save the model.
 
     DATA is a table (CSV and the like, Excel, ARFF, Parquet, Arrow), svmlight, or NumPy's .npy or .npz; "-" is standard
-    input. Numbers are standardised, texts become columns of 0 and 1, dates numbers, and missing values are filled in;
-    the model file holds all that was done to the columns, so that predict takes data of the same form.
+    input. Numbers are standardised, texts become columns of 0 and 1, dates become numbers, and missing values are
+    imputed. The model file contains this preprocessing, so that predict takes data of the same form.
 
     \b
     maxmargin train iris.csv -o iris.mm

@@ -42,7 +42,7 @@ def numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> li
         raise click.BadParameter(f"{value!r} is not a list of numbers such as 0.1,1,10.") from None
 
 
-@click.command(name="tune", short_help="Choose C and the kernel's width by cross-validation, test, save the model.")
+@click.command(name="tune", short_help="Train with C and the kernel width chosen by cross-validation.")
 @click.argument("data", type=click.Path(allow_dash=True))
 @click.option("-o", "--output", metavar="MODEL", type=click.Path(dir_okay=False), help="Save the model here (.mm).")
 @learning_options("tunes")
@@ -70,7 +70,7 @@ def numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> li
 @data_options
 @json_option
 def command(data: str, output: str | None, page: str | None, as_json: bool, **options: Any) -> None:
-    """Choose C, gamma (and epsilon) for DATA by cross-validation, test the choice on rows held out, and save it.
+    """Choose C, gamma (and epsilon) by cross-validation on DATA, test the model on held-out rows, and save it.
 
     The rows of the test take no part in the choice. Kernel values are computed once for all folds and all C.
 

@@ -130,7 +130,9 @@ class SparseText:
             words = text.split(b"#")[0].split()
             if words:
                 if b":" in words[0] and self.labelled:
-                    raise self.source.error(f"{text[:60]!r}: there is no target: put it first", number)
+                    raise self.source.error(
+                        f"{text[:60].decode(errors='replace')!r}: there is no target: put it first", number
+                    )
                 return b":" in words[0]
         return None
 

@@ -13,6 +13,7 @@ from maxmargin.io.schema.words import Entry
 NAMED = {"n_features_in_?": "size (d)", "feature_names_in_?": "texts (d)"}
 MAP = {**NAMED, "_sklearn_output_config?": "dict"}
 _KERNEL = {**NAMED, "_objects?": "bool", "kernel_": "resolved (d)"}
+_KERNEL_MAP = {**MAP, **_KERNEL}
 _KERNEL_SVM = {
     **_KERNEL,
     "support_": "int32 (s)",
@@ -190,8 +191,7 @@ ESTIMATORS: dict[str, Entry] = {
     "KernelPCA": Entry(
         "maxmargin.kernel_methods.pca",
         {
-            **_KERNEL,
-            "_sklearn_output_config?": "dict",
+            **_KERNEL_MAP,
             "X_fit_": "points (n, d)",
             "gamma_": "number | text | none",
             "_means": "float64 (n)",
@@ -220,8 +220,7 @@ ESTIMATORS: dict[str, Entry] = {
     "KernelKMeans": Entry(
         "maxmargin.kernel_methods.k_means",
         {
-            **_KERNEL,
-            "_sklearn_output_config?": "dict",
+            **_KERNEL_MAP,
             "_diagonal": "float64 (m)",
             "_square_norms": "float64 (c)",
             "_expansion": "expansion (d, c)",
@@ -236,8 +235,7 @@ ESTIMATORS: dict[str, Entry] = {
         "maxmargin.kernel_methods.discriminant",
         {
             "classes_": "labels (k)",
-            **_KERNEL,
-            "_sklearn_output_config?": "dict",
+            **_KERNEL_MAP,
             "priors_": "float64 (k)",
             "eigenvalues_": "float64 (q)",
             "means_": "float64 (k, q)",
@@ -254,8 +252,7 @@ ESTIMATORS: dict[str, Entry] = {
     "Nystroem": Entry(
         "maxmargin.large_scale",
         {
-            **_KERNEL,
-            "_sklearn_output_config?": "dict",
+            **_KERNEL_MAP,
             "components_": "points (m, d) | indices (m)",
             "component_indices_": "int64 (m) | none",
             "normalization_": "float64 (r, m)",

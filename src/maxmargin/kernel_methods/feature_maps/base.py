@@ -84,7 +84,6 @@ class FeatureMap(TransformerMixin, Estimator, abc.ABC):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

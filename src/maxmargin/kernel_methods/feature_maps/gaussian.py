@@ -141,6 +141,7 @@ class GaussianBasis(FeatureMap):
     Attributes
     ----------
     centers_ : array or CSR matrix of shape (n_centers, n_features)
+        The centres of the basis functions.
     n_features_in_ : int
         Number of columns.
 

@@ -12,7 +12,7 @@ from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.kernel_methods.base import KERNEL_ENTRIES, KernelParameters
@@ -192,7 +192,7 @@ class KernelKNeighborsClassifier(ClassifierMixin, _KernelNeighbors):
 
 
 @documented(NEIGHBORS_ENTRIES)
-class KernelKNeighborsRegressor(RegressorMixin, _KernelNeighbors):
+class KernelKNeighborsRegressor(MultiOutputMixin, RegressorMixin, _KernelNeighbors):
     """k-nearest-neighbours regression by distance in feature space.
 
     Parameters
@@ -232,8 +232,3 @@ class KernelKNeighborsRegressor(RegressorMixin, _KernelNeighbors):
         weights, indices = self._neighbors(X)
         weights /= weights.sum(axis=1, keepdims=True)
         return np.einsum("ij,ij...->i...", weights, self._targets[indices])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags

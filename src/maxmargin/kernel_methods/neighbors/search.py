@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from maxmargin import _native
 from maxmargin.kernels import RBF, Kernel, Linear, Precomputed
 from maxmargin.kernels.gram.operator import computing_form
-from maxmargin.runtime.threads import run_tiles, single_threaded_blas
+from maxmargin.runtime.threads import run_strips, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 from maxmargin.svm.kernel_input import check_finite, self_similarity
 
@@ -55,14 +55,12 @@ class FeatureSpace:
     def nearest(self, A: Points, count: int, *, training: bool, threads: int) -> tuple[Array, Array]:
         """Squared distances (up to the same number for all of a row, if the kernel is precomputed) and indices."""
         squares, indices = np.full((A.shape[0], count), np.inf), np.zeros((A.shape[0], count), np.int64)
-        starts = range(0, A.shape[0], TILE_ROWS)
 
-        def work(t: int) -> None:
-            rows = slice(starts[t], min(starts[t] + TILE_ROWS, A.shape[0]))
+        def work(rows: slice) -> None:
             self._nearest(A, rows, training, squares[rows], indices[rows])
 
         with single_threaded_blas(), np.errstate(over="ignore", invalid="ignore"):
-            run_tiles(work, len(starts), threads)
+            run_strips(work, A.shape[0], TILE_ROWS, threads)
         return check_finite(squares), indices
 
     def _nearest(self, A: Points, rows: slice, training: bool, squares: Array, indices: Array) -> None:

@@ -65,7 +65,7 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
     alpha : float, default=0.0
         Penalty on the squared weights, >= 0; 0 is least squares.
     fit_intercept : bool, default=False
-        Whether to add an unpenalised intercept. By default a constant, if wanted, is part of Phi and is penalised like
+        Whether to add an unpenalised intercept. By default a constant, if needed, is part of Phi and is penalised like
         the other weights, as in w = (Phi'Phi + alpha I)^-1 Phi'y.
 
     Attributes
@@ -105,11 +105,6 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
     basis: Any = None
     alpha: float = 0.0
     fit_intercept: bool = False
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -162,11 +162,7 @@ class LocalGram(TiledGram):
         return out
 
     def fill(self, rows: Array, out: Array, *, stop: Stop | None = None) -> None:
-        if out.dtype == np.float64:
-            right = self._double_panels(rows)
-            left = self._double(rows)
-        else:
-            left, right = self._rows(rows), self._panels(rows)
+        left, right = self._tiles(rows, rows, out.dtype == np.float64)
         width = right.P.shape[2]
         pieces = self._pieces(rows, rows, width)
         n = len(rows)

@@ -15,16 +15,12 @@ import scipy.sparse as sp
 
 from maxmargin import _native
 from maxmargin.kernels import Kernel, Linear
-from maxmargin.runtime.threads import Scratch, Stop, halt_on, run_tiles, single_threaded_blas
+from maxmargin.runtime.threads import Scratch, Stop, halt_on, run_strips, single_threaded_blas, strips_of
 from maxmargin.runtime.validation import Array, Points
 
 TILE_ROWS, TILE_COLS = 256, 512  # a float64 tile of 1 MB stays in a core's second-level cache
 LINEAR_TILE_ENTRIES = 1 << 18  # numbers of a tile's rows: 2 MB, below which a second thread costs more than it brings
 DENSE_MAX_ENTRIES = 4_000_000  # a sixteenth of this is small enough to be dense in any case
-
-
-def _tiles(count: int, size: int) -> list[slice]:
-    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
 
 
 class Gram(abc.ABC):
@@ -62,6 +58,13 @@ class Gram(abc.ABC):
         """K[rows, cols] @ coef (all rows by default); ``coef`` is a vector or has one column per problem. With
         ``single`` the kernel values may be float32; sums are float64 in any case. An operator whose products take long
         calls ``stop`` between pieces of one, which may end it."""
+
+    def times(self, coef: Array, rows: Array | None = None, *, single: bool = False, stop: Stop | None = None) -> Array:
+        """K[rows] @ coef for coefficients of all rows, by those that are not zero; the rest as in ``product``."""
+        used = np.flatnonzero(coef if coef.ndim == 1 else coef.any(axis=1))
+        if len(used) == 0:
+            return np.zeros((self.n if rows is None else len(rows), *coef.shape[1:]))
+        return self.product(used, coef[used], rows, single=single, stop=stop)
 
     def fill(self, rows: Array, out: Array, *, stop: Stop | None = None) -> None:
         """out[:n, :n] = K[rows, rows] in the precision of ``out``, which may be larger; ``stop`` as in ``product``."""
@@ -118,14 +121,13 @@ class KernelGram(Gram):
     def _block(self, rows: Array, cols: Array, stop: Stop | None = None) -> Array:
         out = np.empty((len(rows), len(cols)))
         right = self.X[cols]
-        tiles = _tiles(len(rows), TILE_ROWS)
 
-        def work(t: int) -> None:
+        def work(strip: slice) -> None:
             halt_on(stop)
-            out[tiles[t]] = self.kernel.matrix(self.X[rows[tiles[t]]], right)
+            out[strip] = self.kernel.matrix(self.X[rows[strip]], right)
 
         with single_threaded_blas():
-            run_tiles(work, len(tiles), self.threads)
+            run_strips(work, len(rows), TILE_ROWS, self.threads)
         self.evaluations += out.size
         return out
 
@@ -146,16 +148,16 @@ class KernelGram(Gram):
         """X[rows] w with w = X[cols]' coef: a pass over the points, in float64, instead of all kernel values."""
         at = self._at(np.arange(self.n) if rows is None else rows)
         out = np.empty((len(at), *coef.shape[1:]))
-        tiles = _tiles(len(at), max(TILE_ROWS, LINEAR_TILE_ENTRIES // max(1, self.X.shape[1])))
         self.evaluations += len(at)
 
-        def work(t: int) -> None:
+        def work(strip: slice) -> None:
             halt_on(stop)
-            out[tiles[t]] = self.X[at[tiles[t]]] @ w
+            out[strip] = self.X[at[strip]] @ w
 
         with single_threaded_blas():
             w = np.asarray(self.X[self._at(cols)].T @ coef)
-            run_tiles(work, len(tiles), self.threads)
+            height = max(TILE_ROWS, LINEAR_TILE_ENTRIES // max(1, self.X.shape[1]))
+            run_strips(work, len(at), height, self.threads)
         return out
 
     def linear_points(self) -> Points | None:
@@ -170,17 +172,17 @@ def kernel_product(
 ) -> Array:
     """k(A, B) @ coef in tiles, without storing k(A, B); ``stop`` is called before each, and may end it."""
     out = np.zeros((A.shape[0], *coef.shape[1:]))
-    row_tiles, col_tiles = _tiles(A.shape[0], TILE_ROWS), _tiles(B.shape[0], TILE_COLS)
+    col_tiles = strips_of(B.shape[0], TILE_COLS)
     panels = [B[cols] for cols in col_tiles]
 
-    def work(t: int) -> None:
-        left = A[row_tiles[t]]
+    def work(rows: slice) -> None:
+        left = A[rows]
         for panel, cols in zip(panels, col_tiles, strict=True):
             halt_on(stop)
-            out[row_tiles[t]] += kernel.matrix(left, panel) @ coef[cols]
+            out[rows] += kernel.matrix(left, panel) @ coef[cols]
 
     with single_threaded_blas():
-        run_tiles(work, len(row_tiles), threads)
+        run_strips(work, A.shape[0], TILE_ROWS, threads)
     return out
 
 
@@ -232,7 +234,7 @@ class StoredGram(Gram):
             _native.gather_product(self.K, at, columns, np.ascontiguousarray(coef, np.float64), out)
             return out
         with single_threaded_blas():
-            for tile in _tiles(len(at), TILE_ROWS):
+            for tile in strips_of(len(at), TILE_ROWS):
                 out[tile] = self.K[np.ix_(at[tile], columns)].astype(np.float64, copy=False) @ coef
         return out
 

@@ -17,7 +17,7 @@ from maxmargin import _native
 from maxmargin.kernels import Kernel, Linear
 from maxmargin.kernels.gram.operator import KernelGram
 from maxmargin.kernels.gram.sides import Form, Panels, Side, form_of, varying_columns
-from maxmargin.runtime.threads import Stop, halt_on, run_tiles, single_threaded_blas
+from maxmargin.runtime.threads import Stop, halt_on, run_strips, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
 REGISTER_TILE_ROWS = 6  # rows of a register tile, of which pieces are multiples
@@ -48,13 +48,12 @@ def _spread(
         pieces = max(pieces, count * products_per_row // PIECE_MAX_PRODUCTS)
     pieces = max(1, min(pieces, count // CHUNK_ROWS))
     size = -(-count // pieces // REGISTER_TILE_ROWS) * REGISTER_TILE_ROWS
-    starts = range(0, count, size)
 
-    def run(t: int) -> None:
+    def run(rows: slice) -> None:
         halt_on(stop)
-        work(starts[t], min(starts[t] + size, count))
+        work(rows.start, rows.stop)
 
-    run_tiles(run, len(starts), threads)
+    run_strips(run, count, size, threads)
 
 
 def tiled_product(left: Side, right: Panels, coef: Array, form: Form, threads: int, stop: Stop | None = None) -> Array:
@@ -106,34 +105,31 @@ def store_mirrored(left: Side, right: Panels, form: Form, out: Array, threads: i
     diagonal of strips, and copied to the other side."""
     assert left.A is not None
     A, n, width = left.A, left.n, right.P.shape[2]
-    starts = range(0, n, CHUNK_ROWS)  # a multiple of every panel's width
 
-    def work(t: int) -> None:
+    def work(rows: slice) -> None:
         halt_on(stop)
-        start, end = starts[t], min(starts[t] + CHUNK_ROWS, n)
+        start, end = rows.start, rows.stop  # multiples of every panel's width
         columns = right.P[start // width :], right.v[start:]
         _native.kernel_block_dense(A, left.u, *columns, form.kind, form.degree, out[:n, start:n], start, end)
         out[end:n, start:end] = out[start:end, end:n].T
 
-    run_tiles(work, len(starts), threads)
+    run_strips(work, n, CHUNK_ROWS, threads)
 
 
 def _many_products(left: Side, right: Panels, coef: Array, form: Form, threads: int, stop: Stop | None) -> Array:
     """Several columns: kernel values of a strip of rows, then one matrix product, strip by strip."""
     weights = coef.astype(right.v.dtype)
     out = np.empty((left.n, coef.shape[1]))
-    starts = range(0, left.n, CHUNK_ROWS)
 
-    def work(t: int) -> None:
+    def work(rows: slice) -> None:
         halt_on(stop)
-        start, end = starts[t], min(starts[t] + CHUNK_ROWS, left.n)
-        values = np.empty((end - start, right.n), right.v.dtype)
-        store_tiles(left.strip(start, end), right, form, values, 1)
-        out[start:end] = values @ weights
+        values = np.empty((rows.stop - rows.start, right.n), right.v.dtype)
+        store_tiles(left.strip(rows.start, rows.stop), right, form, values, 1)
+        out[rows] = values @ weights
 
     # A product of a few thousand multiplications needs no limit: no BLAS uses a second thread for it.
     with nullcontext() if left.n * weights.size <= 20_000 else single_threaded_blas():
-        run_tiles(work, len(starts), threads)
+        run_strips(work, left.n, CHUNK_ROWS, threads)
     return out
 
 
@@ -201,6 +197,14 @@ class TiledGram(KernelGram):
     def _double_panels(self, cols: Array) -> Panels:
         return self._double(cols).panels(np.arange(len(cols)), self.form, self.scratch)
 
+    def _tiles(self, rows: Array | None, cols: Array, double: bool) -> tuple[Side, Panels]:
+        """Both sides of tiles, in float64 or float32."""
+        if not double:
+            return self._rows(rows), self._panels(cols)
+        assert rows is not None
+        right = self._double_panels(cols)  # before the rows, which take their scratch memory
+        return self._double(rows), right
+
     def diagonal(self) -> Array:
         self.evaluations += self.n
         if self.form.kind in (_native.EXP2, _native.DECAY):
@@ -209,8 +213,7 @@ class TiledGram(KernelGram):
 
     def block(self, rows: Array, cols: Array) -> Array:
         self.evaluations += len(rows) * len(cols)
-        right = self._double_panels(cols)
-        left = self._double(rows)
+        left, right = self._tiles(rows, cols, True)
         out = np.empty((len(rows), len(cols)))
         store_tiles(left, right, self.form, out, self.threads)
         return out
@@ -223,20 +226,15 @@ class TiledGram(KernelGram):
         if single and not self.single_is_exact:
             if rows is None and self._mirrors(cols, coef):
                 return self._mirrored_product(cols, coef, stop)
-            left, right = self._rows(rows), self._panels(cols)
+            left, right = self._tiles(rows, cols, False)
         else:
-            right = self._double_panels(cols)
-            left = self._double(np.arange(self.n) if rows is None else rows)
+            left, right = self._tiles(np.arange(self.n) if rows is None else rows, cols, True)
         self.evaluations += left.n * len(cols)
         return tiled_product(left, right, coef, self.form, self.threads, stop)
 
     def fill(self, rows: Array, out: Array, *, stop: Stop | None = None) -> None:
         self.evaluations += len(rows) ** 2
-        if out.dtype == np.float64:
-            right = self._double_panels(rows)
-            left = self._double(rows)
-        else:
-            left, right = self._rows(rows), self._panels(rows)
+        left, right = self._tiles(rows, rows, out.dtype == np.float64)
         mirrored = left.A is not None and left.far is None and left.d >= MIRRORED_MIN_COLUMNS
         (store_mirrored if mirrored else store_tiles)(left, right, self.form, out, self.threads, stop)
 
@@ -275,11 +273,10 @@ class TiledGram(KernelGram):
         side, form, last = self._all(), self.form, min(first + STRIP_COLUMNS, self.n)
         right = side.panels(np.arange(first, last), form, self.scratch)
         width = right.P.shape[2]
-        starts = range(0, last, CHUNK_ROWS)  # a multiple of every panel's width
 
-        def work(t: int) -> None:
+        def work(rows: slice) -> None:
             halt_on(stop)
-            start, end = starts[t], min(starts[t] + CHUNK_ROWS, last)
+            start, end = rows.start, rows.stop  # multiples of every panel's width
             left_out = max(0, start - first)
             columns = Panels(right.P[left_out // width :], right.v[left_out:], last - first - left_out)
             block: Array = self.scratch.take("block", (end - start, columns.n), np.float32)
@@ -288,5 +285,5 @@ class TiledGram(KernelGram):
                 np.fill_diagonal(block, 1.0)
             use(start, first + left_out, block)
 
-        run_tiles(work, len(starts), self.threads)
+        run_strips(work, last, CHUNK_ROWS, self.threads)
         self.evaluations += last * (last - first)

@@ -32,7 +32,9 @@ class ObjectKernel(Kernel):
         for index, thing in enumerate(A):
             if not isinstance(thing, self.kind):
                 remedy = "Leave missing samples out." if _missing(thing) else self._remedy(thing)
-                raise TypeError(f"X[{index}] is of type {type(thing).__name__}, {name} compares {self.kinds}. {remedy}")
+                raise TypeError(
+                    f"X[{index}] is of type {type(thing).__name__}, but {name} compares {self.kinds}. {remedy}"
+                )
 
     def _remedy(self, thing: Any) -> str:
         """What to do with a thing of the wrong kind."""

@@ -114,11 +114,6 @@ class ClusterEstimator(Estimator):
         """A client cannot leave its process."""
         return {**self.__dict__, "client": None}
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     def to_local(self) -> Any:
         """The same model as a local estimator, to be saved or used where there is no cluster.
 

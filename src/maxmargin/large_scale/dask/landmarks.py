@@ -43,7 +43,7 @@ from maxmargin.runtime.canonical_rows import canonical_rows, row_hashes
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
-from maxmargin.svm.kernel_input import kernel_of, resolved
+from maxmargin.svm.kernel_input import resolved
 from maxmargin.svm.linear.rows import MERGE_MAX_ENTRIES
 
 ERROR_ROWS = 1000  # from which the error of the kernel is estimated
@@ -176,16 +176,15 @@ def drawn(data: Training, count: int, rng: np.random.Generator) -> Array:
 
 def kernel_from(estimator: Any, data: Training, X: Points, weights: Array, *, complete: bool) -> Kernel:
     """The kernel of an estimator, resolved by rows that have weight: all of them, or a sample."""
-    kernel = _named(estimator)
+    kernel = estimator._kernel()
     if not complete:
         kernel = _scaled(kernel, Moments.of(data.summaries), data.width)
-    kernel = resolved(kernel, estimator.kernel, X, weights, getattr(estimator, "feature_names_in_", None))
-    return kernel
+    return resolved(kernel, estimator.kernel, X, weights, getattr(estimator, "feature_names_in_", None))
 
 
 def choose(estimator: Any, data: Training, m: int, rng: np.random.Generator) -> Chosen:
     """The kernel of an estimator and its landmarks."""
-    if isinstance(_named(estimator), Precomputed):
+    if isinstance(estimator._kernel(), Precomputed):
         return _columns(estimator, data, m, rng)
     if data.n * data.width <= MERGE_MAX_ENTRIES:
         return _from_all(estimator, data, m, rng)
@@ -196,10 +195,6 @@ def choose(estimator: Any, data: Training, m: int, rng: np.random.Generator) -> 
         indices = None if found.indices is None else positions[found.indices]
         return Chosen(kernel, Landmarks(found.points, indices), X, found.indices)
     return Chosen(kernel, _given(estimator.landmarks, kernel, data, X), X, None)
-
-
-def _named(estimator: Any) -> Kernel:
-    return kernel_of(estimator.kernel, gamma=estimator.gamma, degree=estimator.degree, coef0=estimator.coef0)
 
 
 def _from_all(estimator: Any, data: Training, m: int, rng: np.random.Generator) -> Chosen:
@@ -256,7 +251,7 @@ def _given(landmarks: Any, kernel: Kernel, data: Training, X: Points) -> Landmar
 
 def _columns(estimator: Any, data: Training, m: int, rng: np.random.Generator) -> ChosenColumns:
     """Landmarks of a precomputed matrix, of which only a few entries are fetched."""
-    n, kernel, method = data.n, _named(estimator), estimator.landmarks
+    n, kernel, method = data.n, estimator._kernel(), estimator.landmarks
     if data.width != n:
         raise ValueError(
             f"Precomputed matrix must be a square matrix. Input is a {n}x{data.width} matrix: give k(X, X) of the "

@@ -29,7 +29,7 @@ from maxmargin.runtime.validation import Array, check_number
 from maxmargin.solvers.newton import Newton
 from maxmargin.svm.linear.coef_bounds import has_bounds
 from maxmargin.svm.linear.fit import LinearReport, fit_path
-from maxmargin.svm.linear.parameters import check_linear_parameters
+from maxmargin.svm.linear.parameters import check_linear_parameters, describe_intercept, intercept_of
 from maxmargin.svm.report import SolverUsed, report_fit
 
 SQUARED_TOL = 1e-13  # relative gap to which squared losses are solved: Newton's last step is free
@@ -209,8 +209,7 @@ class LinearSVC(ClusterClassifier, ClassifierMixin, Estimator):  # the mixin bef
     ) -> None:
         n_classes = len(self.classes_)
         several = f", one-vs-rest, {n_classes} binary problems" if n_classes > 2 else ""
-        intercept = "penalised" if self.intercept_scaling is not None else "free intercept"
-        intercept = intercept if self.fit_intercept else "no intercept"
+        intercept = describe_intercept(*intercept_of(self))
         parameters = f"C = {self.C:g}, {self.loss.replace('_', ' ')} loss, {intercept}"
         solver = "none" if solution is None else f"{Newton.name}, {solution.method}"
         solved = SolvedRows(

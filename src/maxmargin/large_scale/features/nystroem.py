@@ -29,7 +29,7 @@ from maxmargin.large_scale.parameter_docs import FEATURE_ENTRIES
 from maxmargin.runtime.canonical_rows import object_hashes, row_hashes
 from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
-from maxmargin.runtime.threads import run_tiles, single_threaded_blas
+from maxmargin.runtime.threads import run_strips, single_threaded_blas
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, Points, check_choice, check_memory, check_number, check_weights
 from maxmargin.svm.kernel_input import KernelInput, check_finite, kernel_of
@@ -190,12 +190,11 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
         as_dense = sp.issparse(X) and not sp.issparse(points) and not isinstance(self.kernel_, Precomputed)
         size = max(64, TILE_VALUES // m)
 
-        def work(t: int) -> None:
-            part = X[t * size : (t + 1) * size]
-            out[t * size : (t + 1) * size] = landmarks.values(self.kernel_, part.toarray() if as_dense else part) @ T
+        def work(rows: slice) -> None:
+            out[rows] = landmarks.values(self.kernel_, X[rows].toarray() if as_dense else X[rows]) @ T
 
         with single_threaded_blas(), np.errstate(over="ignore", invalid="ignore"):
-            run_tiles(work, -(-n // size), self._threads(n))
+            run_strips(work, n, size, self._threads(n))
         return check_finite(out)
 
     def kernel_error(self, X: Any, rows: int = 1000, random_state: Any = 0) -> KernelError:

@@ -39,7 +39,7 @@ from maxmargin.large_scale.features.landmarks import generator_of
 from maxmargin.large_scale.parameter_docs import FEATURE_ENTRIES
 from maxmargin.runtime.estimator import Estimator, parameters
 from maxmargin.runtime.parameter_docs import documented
-from maxmargin.runtime.threads import run_tiles, single_threaded_blas
+from maxmargin.runtime.threads import run_strips, single_threaded_blas
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
@@ -174,8 +174,7 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         W, pairs = np.ascontiguousarray(self.frequencies_.T), count // 2
         size = max(64, TILE_VALUES // W.shape[1])
 
-        def work(t: int) -> None:
-            rows = slice(t * size, (t + 1) * size)
+        def work(rows: slice) -> None:
             angles = X[rows].astype(np.float64, copy=False) @ W
             if count % 2:
                 angles[:, -1] += self.phase_
@@ -189,7 +188,7 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
             part *= self.scale_
 
         with single_threaded_blas(), np.errstate(over="ignore", invalid="ignore"):
-            run_tiles(work, -(-n // size), threads_for(n, self.n_jobs))
+            run_strips(work, n, size, threads_for(n, self.n_jobs))
         return check_finite(out)
 
     def kernel_error(self, X: Any, rows: int = 1000, random_state: Any = 0) -> KernelError:
@@ -205,7 +204,6 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = [self.dtype] if self.dtype else ["float64", "float32"]
         return tags
 

@@ -27,7 +27,7 @@ from maxmargin.kernels import Kernel, Precomputed
 from maxmargin.kernels.gram.operator import computing_form
 from maxmargin.kernels.gram.sides import Side, form_of, tileable
 from maxmargin.kernels.gram.tiled import REGISTER_TILE_ROWS, store_tiles
-from maxmargin.runtime.threads import Scratch, Stop, run_tiles, single_threaded_blas
+from maxmargin.runtime.threads import Scratch, Stop, run_strips, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
 TILE_VALUES = 2**18  # a megabyte in single precision
@@ -169,18 +169,17 @@ def stored(rows: KernelRows, threads: int = 1, stop: Stop | None = None) -> Stor
     """The same rows, computed once and stored."""
     direct = rows.form is not None and rows.inner is rows.dtype
     values = np.empty((rows.n, rows.columns), rows.dtype)
-    starts, scratch = range(0, rows.n, rows.height), Scratch()
+    scratch = Scratch()
 
-    def work(t: int) -> None:
+    def work(part: slice) -> None:
         if stop is None or stop() is None:
-            part = slice(starts[t], min(starts[t] + rows.height, rows.n))
             if direct:
                 rows.write(rows.X[part], scratch, values[part])
             else:
                 values[part] = rows.tile(part, None, scratch)
 
     with single_threaded_blas():
-        run_tiles(work, len(starts), threads)
+        run_strips(work, rows.n, rows.height, threads)
     return StoredRows(values, rows.height)
 
 

@@ -21,6 +21,7 @@ class Separability:
     Attributes
     ----------
     separable : bool
+        Whether a hyperplane separates the classes.
     w : array of shape (n_features,) or None
     b : float or None
         If separable: y (w'x + b) >= 1 for every row, computed in float64 with an allowance for rounding; y is +1 for
@@ -30,6 +31,7 @@ class Separability:
     classes : tuple
         The two labels.
     n_samples : int
+        Number of points.
 
     Examples
     --------

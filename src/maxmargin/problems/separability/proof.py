@@ -42,6 +42,7 @@ class InseparabilityProof:
         column, divided by the column's range (without an intercept, by its largest absolute value). With a kernel, the
         distance in feature space divided by the largest norm; since kernel values are squares, 1e-8 is rounding.
     fit_intercept : bool
+        Whether the hyperplane may have an intercept.
     kernel : Kernel or None
         The kernel of the feature space; None for the input space.
 

@@ -22,8 +22,7 @@ from maxmargin.kernels.gram.sparse import SparseGram, large_entries
 from maxmargin.problems import optimality
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control, print_note
-from maxmargin.runtime.history import ThinnedList
-from maxmargin.runtime.threads import Halted, Stop
+from maxmargin.runtime.threads import Halted
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.active_set.parts import FirstRun, Solve
 
@@ -56,12 +55,12 @@ def _steps(
     control: Control,
     start: Array | None,
 ) -> FirstRun:
-    silent = replace(control, callback=None, watchers=(), seen=ThinnedList())
+    silent = control.silent()
     goal, n_iter = tol * problem.tol_scale, 0
     rows = np.arange(0, problem.n_rows, max(1, problem.n_rows // SAMPLED_ROWS))
     a = problem.start() if start is None else problem.feasible(start)
-    f = _product(gram, problem.coefficients(a), stop=control.stop)
-    on_sparse = _product(sparse, problem.coefficients(a))
+    f = gram.times(problem.coefficients(a), single=True, stop=control.stop)
+    on_sparse = sparse.times(problem.coefficients(a), single=True)
     accuracy = FIRST_TOL
     for step in range(MAX_STEPS):
         rest = f - on_sparse
@@ -69,16 +68,17 @@ def _steps(
         solution = solve(posed, sparse, tol=accuracy * tol, control=silent, start=a)
         n_iter += solution.n_iter
         change = problem.coefficients(solution.a - a)
-        a, on_sparse = solution.a, _product(sparse, problem.coefficients(solution.a))
+        a, on_sparse = solution.a, sparse.times(problem.coefficients(solution.a), single=True)
         f = on_sparse + rest
         if control.callback is not None:
             n_support = np.count_nonzero(a)
             print_note(f"{control.seconds:8.2f} s  large kernel values: step {step + 1}, support vectors {n_support:,}")
         try:
-            missing = _product(gram, change, rows, control.stop) - _product(sparse, change, rows)
+            missing = gram.times(change, rows, single=True, stop=control.stop)
+            missing -= sparse.times(change, rows, single=True)
             if accuracy <= 1 and float(np.max(np.abs(missing))) <= NEGLECTED_TOL * goal:
                 break
-            f = _product(gram, problem.coefficients(a), stop=control.stop)
+            f = gram.times(problem.coefficients(a), single=True, stop=control.stop)
         except Halted:
             break
         accuracy = LAST_TOL
@@ -86,10 +86,3 @@ def _steps(
     if control.stop() is None:
         f = optimality.audited(problem, a, f, gram)
     return FirstRun(a, f, n_iter, note)
-
-
-def _product(gram: Gram, coef: Array, rows: Array | None = None, stop: Stop | None = None) -> Array:
-    used = np.flatnonzero(coef)
-    if len(used) == 0:
-        return np.zeros(gram.n if rows is None else len(rows))
-    return gram.product(used, coef[used], rows, single=True, stop=stop)

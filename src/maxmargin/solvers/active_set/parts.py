@@ -22,7 +22,6 @@ from maxmargin.kernels.gram.operator import Gram
 from maxmargin.problems import optimality
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control, print_note
-from maxmargin.runtime.history import ThinnedList
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.solution import Solution
 
@@ -88,22 +87,11 @@ def _joined(parts: list[Array]) -> list[Array]:
 
 def part_of(problem: DualProblem, rows: Array, *, total: float = 0.0, offset: float | None = None) -> DualProblem:
     """The problem of some of the rows: with an equality of its own, or given the offset without one."""
-    place = np.full(problem.n_rows, -1)
-    place[rows] = np.arange(len(rows))
-    ids = np.flatnonzero(place[problem.row] >= 0)
-    return replace(
-        problem,
-        target=problem.target[rows],
-        bound=problem.bound[rows],
-        row=place[problem.row[ids]],
-        sign=problem.sign[ids],
-        linear=problem.linear[ids] - (0.0 if offset is None else offset),
-        lower=problem.lower[ids],
-        upper=problem.upper[ids],
-        group=np.full(len(ids), 0 if offset is None else -1),
-        totals=np.array([total]) if offset is None else np.empty(0),
-        fit_intercept=offset is None,
-    )
+    part, ids = problem.restricted(rows)
+    if offset is None:
+        return replace(part, totals=np.array([total]))
+    untied = {"group": np.full(len(ids), -1), "totals": np.empty(0), "fit_intercept": False}
+    return replace(part, linear=part.linear - offset, **untied)
 
 
 def solve_parts(
@@ -186,7 +174,7 @@ class _Search:
         for k, rows in enumerate(parts):
             part_of_row[rows] = k
         self.ids = [np.flatnonzero(part_of_row[problem.row] == k) for k in range(len(parts))]
-        self.silent = replace(control, callback=None, watchers=(), seen=ThinnedList())
+        self.silent = control.silent()
 
     def _solve(
         self, part: DualProblem, rows: Array, tol: float, start: Array | None, *, audit: bool = False
@@ -214,9 +202,7 @@ class _Search:
         return float(optimality.offsets(part, solution.a, part.gradient(solution.f, solution.a))[0])
 
     def offset_of_start(self) -> float:
-        coef = self.problem.coefficients(self.a)
-        used = np.flatnonzero(coef)
-        f = self.gram.product(used, coef[used], single=True) if len(used) else np.zeros(self.problem.n_rows)
+        f = self.gram.times(self.problem.coefficients(self.a), single=True)
         return float(optimality.offsets(self.problem, self.a, self.problem.gradient(f, self.a))[0])
 
     def run(self, offset: float, tol: float, count: int) -> bool:

@@ -48,6 +48,8 @@ EARLY_ROUNDS, GROWTH_PER_ROUND = 8, 256  # after so many rounds over all rows, W
 INNER_SHARE = 0.1  # the inner solve stops at this part of the present violation
 INNER_SHARE_HELD = 0.02  # the same where updates of f is cheap, for values are held in memory, and a new W is not
 NEAR_SHARE = 0.1  # phase 2 takes rows within this part of the first violation
+ERROR_FACTOR = 3.0  # of a sample's largest error that a violation, a difference of two values of f, may err by
+ALONE_MAX_SHARE = 0.75  # of the goal: so much of it may be taken by that error where float32 decides alone
 CLOSE_SHARE = 0.01  # phase 3 takes rows within this part of the first violation, or more if float32 erred more
 SLICE_MAX_VALUES = 3_000_000  # kernel values between two checks of the clock: a tenth of a second with 784 columns
 SLICE_MIN_ROWS = 64
@@ -138,8 +140,7 @@ class _Run:
         self.cap = max(4 * SLOT_UNIT, cap)
         self.smallest, self.largest = min(solver.smallest, self.cap), solver.largest
         reserve_matrix(gram, self.cap, self.dtype)
-        self.W = np.empty(0, np.int64)
-        self.current = self.every  # the variables whose gradients are up to date
+        self.W, self.current = np.empty(0, np.int64), self.every  # the latter: variables whose gradients are up to date
         self.gradient = problem.gradient(self.f, self.a)
 
     # ------------------------------------------------------------ conditions
@@ -165,17 +166,15 @@ class _Run:
 
     def _report(self, violation: float, every: bool) -> None:
         """Progress. The dual objective is followed step by step; the primal one takes f of all rows."""
-        primal = norm = np.nan
+        primal, norm, n_support = np.nan, np.nan, int(np.count_nonzero(self.a))
         if every:
             now = optimality.best_certificate(self.problem, self.a, self.f)
             primal, self.dual, norm = now.primal, now.dual, now.norm
-        n_support = int(np.count_nonzero(self.a))
         self.control.report(self.n_iter, violation, n_support, primal=primal, dual=self.dual, norm=norm)
 
     def _noise(self) -> float:
         """What the rounding of float32 kernel values may add to the objective, if errors of f are like random ones."""
-        size = float(np.abs(self.a).sum()) * float(np.sqrt(np.dot(self.a, self.a)))
-        return 2.0**-24 * float(np.abs(self.diagonal).max(initial=0.0)) * size
+        return float(2.0**-24 * np.abs(self.diagonal).max(initial=0.0) * np.abs(self.a).sum() * np.linalg.norm(self.a))
 
     # ------------------------------------------------------------ one round
 
@@ -232,11 +231,9 @@ class _Run:
             self._report(violation, every)
             if violation <= goal:
                 return None
-            if violation == math.inf:
-                return Status.STALLED
             stop = self.control.stop() or (Status.MAX_ITER if self.n_iter >= self.limit else None)
-            if stop is not None:
-                return stop
+            if violation == math.inf or stop is not None:
+                return Status.STALLED if violation == math.inf else stop
             # While support vectors come in, the violation, the largest of all rows, may rise for long though the
             # objective improves.
             better = every and self.dual > climbed + DUAL_PROGRESS_RELATIVE * abs(climbed) + self._noise()
@@ -290,14 +287,17 @@ class _Run:
             return self._solve_one_block()
         status = self._run_rounds(self.every, max(self.goal, 0.5 * first), single=True)
         if status is None:
-            # float32 decides alone where it is seen to err by much less than tol, otherwise double precision does. With
-            # values held in memory a look is not worth its time: if the audit of the result finds tol missed, the
+            # float32 decides alone where it is found to err by much less than tol, otherwise double precision does.
+            # With values held in memory a check is not worth its time: if the audit of the result finds tol missed, the
             # solver is sent on from there.
             exact = self.gram.single_is_exact
             error = 0.0 if exact or self.resumed or self.gram.held else self._error()
-            alone = exact or (not self.resumed and 4 * error <= 0.5 * self.goal)
-            status = self._near_phase(first, self.goal - 4 * error if alone else 2 * self.goal)
-            if status is None and not alone:
+            alone = exact or (not self.resumed and ERROR_FACTOR * error <= ALONE_MAX_SHARE * self.goal)
+            status = self._near_phase(first, self.goal - ERROR_FACTOR * error if alone else 2 * self.goal)
+            if status is Status.STALLED and alone and not exact:  # by rounding, above a goal that the error made small
+                self._update_rest(self.current)
+                status = self._close_phase(first)
+            elif status is None and not alone:
                 status = self._close_phase(first)
         if status is None:
             return Status.OPTIMAL
@@ -341,9 +341,7 @@ class _Run:
         self.pending[:] = 0.0
 
     def _f(self) -> Array:
-        coef = self.problem.coefficients(self.a)
-        used = np.flatnonzero(coef)
-        return self.gram.product(used, coef[used], single=True) if len(used) else np.zeros(self.problem.n_rows)
+        return self.gram.times(self.problem.coefficients(self.a), single=True)
 
     def _near_phase(self, first: float, goal: float) -> Status | None:
         """Phase 2: only rows near their conditions, in single precision."""

@@ -24,7 +24,13 @@ from maxmargin.runtime.threads import Halted, single_threaded_blas
 from maxmargin.runtime.validation import Array, check_memory
 from maxmargin.solvers.base import EVERY_LOSS, KernelSolver, LinearSolver
 from maxmargin.solvers.interior_point.bound_rows import BoundedSystem, WideBoundedSystem
-from maxmargin.solvers.interior_point.kernel_system import KERNEL_MAX_ROWS, DenseSystem, row_products, solve_kernel
+from maxmargin.solvers.interior_point.kernel_system import (
+    KERNEL_MAX_ROWS,
+    PRODUCT_MAX_ERROR,
+    DenseSystem,
+    row_products,
+    solve_kernel,
+)
 from maxmargin.solvers.interior_point.low_rank_system import LowRankSystem
 from maxmargin.solvers.interior_point.path import Path, linear_start
 from maxmargin.solvers.interior_point.row_systems import NormalSystem, RowGramSystem
@@ -82,14 +88,15 @@ class Barrier(KernelSolver, LinearSolver):
     def solve(
         self, problem: DualProblem, gram: Gram, *, tol: float, control: Control, start: Array | None = None
     ) -> Solution:
-        K: Any = row_products(gram)
+        goal = tol * problem.tol_scale
+        K: Any = row_products(gram, PRODUCT_MAX_ERROR * goal)
         with single_threaded_blas():  # factors have the same bits for any number of threads
             if K is not None:
-                return solve_kernel(problem, K, LowRankSystem, tol * problem.tol_scale, control, start)
+                return solve_kernel(problem, K, LowRankSystem, goal, control, start)
             every, n = np.arange(gram.n), gram.n
             check_memory(4 * 8.0 * n * n, f"solver='barrier' with {n:,} rows", "use solver='active_set'.")
             K = gram.block(every, every)
-            return solve_kernel(problem, K, DenseSystem, tol * problem.tol_scale, control, start)
+            return solve_kernel(problem, K, DenseSystem, goal, control, start)
 
     def solves_small(self, problem: PrimalProblem) -> bool:
         return not problem.squared

@@ -28,7 +28,7 @@ from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array, check_memory
 from maxmargin.solvers.interior_point.path import DenseRows, Pass, Right
-from maxmargin.solvers.run import Run, Start, own_intercept
+from maxmargin.solvers.run import Run, Start, own_intercept, start_of_columns
 
 SINGLE_MIN_GAP = 1e-2  # relative gap above which X'T X in single precision suffices for a direction,
 SINGLE_ROUNDING, SINGLE_MAX_LOSS = 6e-8, 0.1  # unless its rounding (of its largest entry) is not small beside one,
@@ -63,12 +63,8 @@ class NormalSystem:
 
     def start_at(self, start: Start) -> float:
         """Start at another w; returns lambda there."""
-        problem, shift = self.problem, self.design.shift
-        self.w[: problem.n_features] = start.w
-        if problem.intercept == "penalised":
-            self.w[-1] = start.b / problem.scaling
-        self.f[:] = self.design.times(self.w)
-        return -(start.b + (0.0 if shift is None else float(shift @ start.w))) if problem.free else 0.0
+        self.w, b, self.f[:] = start_of_columns(self.problem, self.design, start)
+        return -b
 
     def begin(self, beta: Array) -> None:
         """w need not be X'beta: the first step corrects that."""

@@ -299,7 +299,7 @@ class L1CoordinateDescent(LinearSolver):
         stages = math.ceil(math.log(max(1.0, steepest / FIRST_WEIGHTS_MAX_GRADIENT), WEIGHTS_FACTOR))
         for stage in range(stages, 0, -1):
             part = replace(problem, weight=problem.weight / WEIGHTS_FACTOR**stage, csc=problem.by_columns)
-            quiet = replace(control, max_iter=WEIGHTS_MAX_ROUNDS, callback=None, watchers=(), seen=[])
+            quiet = control.silent(max_iter=WEIGHTS_MAX_ROUNDS)
             coarse = Run(part, WEIGHTS_GAP, quiet)
             done, _ = self._rounds(part, coarse, quiet, rng, start, 0)
             n_iter, start = n_iter + done, Start(coarse.w, coarse.b)

@@ -11,7 +11,7 @@ small if there are enough rows inside the margin, that is, support vectors.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -88,8 +88,3 @@ def held_out_and_rest(folds: Array, values: Array, control: Control) -> Iterator
             values[held] = np.nan
         elif len(held):
             yield held, np.flatnonzero(folds != k)
-
-
-def silent(control: Control) -> Control:
-    """The same clock and limits; nothing is reported of the folds."""
-    return replace(control, callback=None, watchers=(), seen=[])

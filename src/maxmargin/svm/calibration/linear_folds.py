@@ -114,16 +114,12 @@ def _refitted(problem: PrimalProblem, start: Start, folds: Array, control: Contr
     """Models refitted fold by fold; a fold's rows get the weight zero, which leaves them out without a copy of X."""
     solver = linear_fallback() if problem.form == "linear" and not problem.hard_margin else Barrier()
     values = problem.design.times(start.w) + start.b
-    for k in range(int(folds.max(initial=-1)) + 1):
-        held = folds == k
-        if control.stop() is not None:
-            values[held] = np.nan
-            continue
-        fold = replace(problem, weight=np.where(held, 0.0, problem.weight))
-        beta = None if start.beta is None else np.where(held, 0.0, start.beta)
-        begin = Start(start.w, start.b, beta)
+    for rows, rest in held_out_and_rest(folds, values, control):
+        kept = np.zeros(problem.n_rows, bool)
+        kept[rest] = True
+        fold = replace(problem, weight=np.where(kept, problem.weight, 0.0))
+        begin = Start(start.w, start.b, None if start.beta is None else np.where(kept, start.beta, 0.0))
         found = solver.solve_linear(fold, tol=REFIT_TOL, control=control, start=begin, random_state=0)
-        rows = np.flatnonzero(held)
         values[rows] = problem.X[rows] @ found.w + found.b
     return values
 

@@ -171,7 +171,7 @@ def _one_fold(full: _AllRows, k: int, wanted: Array, distance: Array, band: floa
         shifted = _shifted(fold, near, a[rows] + change[rows], f0)
         part = gram.subset(rows)
         part.budget = gram.budget
-        limited = replace(control, max_iter=full.max_steps(len(rows)), seen=[])
+        limited = replace(control.of_one(), max_iter=full.max_steps(len(rows)))
         solution = SOLVER.solve(shifted, part, tol=full.goal / shifted.tol_scale, control=limited)
         gram.evaluations += part.evaluations
         change[rows] += solution.a
@@ -204,18 +204,9 @@ def _without(problem: DualProblem, rest: Array) -> DualProblem:
 
 def _shifted(problem: DualProblem, rows: Array, a0: Array, f0: Array) -> DualProblem:
     """The problem of the variables of some rows (one variable per row), as changes from a0."""
-    return replace(
-        problem,
-        target=problem.target[rows],
-        bound=problem.bound[rows],
-        row=np.arange(len(rows)),
-        sign=problem.sign[rows],
-        linear=problem.linear[rows] + problem.sign[rows] * f0,
-        lower=problem.lower[rows] - a0,
-        upper=problem.upper[rows] - a0,
-        group=problem.group[rows],
-        totals=np.zeros(len(problem.totals)),
-    )
+    part, _ = problem.restricted(rows)
+    linear, totals = part.linear + part.sign * f0, np.zeros(len(part.totals))
+    return replace(part, linear=linear, lower=part.lower - a0, upper=part.upper - a0, totals=totals)
 
 
 def joint_values(problem: JointProblem, gram: Gram, A: Array, F: Array, folds: Array, control: Control) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 from maxmargin.runtime.threads import run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array
 from maxmargin.svm.calibration.calibrated import Calibration, fit_binary
-from maxmargin.svm.calibration.folds import PAIR_MAX_ROWS, quotas, silent, stratified_folds
+from maxmargin.svm.calibration.folds import PAIR_MAX_ROWS, quotas, stratified_folds
 from maxmargin.svm.calibration.learning import CalibrationGoal, calibration_of, learn_binary, learn_classes
 from maxmargin.svm.calibration.out_of_fold import joint_values, kernel_values
 from maxmargin.svm.kernel.classes import BinaryProblems, Labels, SolvedClasses
@@ -45,7 +45,7 @@ def _calibrate_binary(method: str, context: FitContext, labels: Labels, found: B
     assert context.classes is not None
     folds = stratified_folds(target, labels.n_classes, quota=quota)
     goal = CalibrationGoal(method, context.classes, labels.present, folds)
-    weights, control = context.weight * folds.factor, silent(context.control)
+    weights, control = context.weight * folds.factor, context.control.silent()
     values: list[Any] = [None] * len(models)
     evaluations = [0] * len(models)
     share = context.budget / min(CONCURRENT_PROBLEMS, max(1, len(models)))
@@ -108,5 +108,5 @@ def _calibrate_joint(method: str, context: FitContext, labels: Labels, found: So
     assert context.classes is not None
     goal = CalibrationGoal(method, context.classes, labels.present, stratified_folds(problem.label, labels.n_classes))
     with single_threaded_blas():
-        scores = joint_values(problem, found.gram, found.A, found.F, goal.folds.of_row, silent(context.control))
+        scores = joint_values(problem, found.gram, found.A, found.F, goal.folds.of_row, context.control.silent())
         return learn_classes(goal, scores, problem.label, context.weight[found.rows], found.F)

@@ -19,7 +19,6 @@ from maxmargin.runtime.validation import Array
 from maxmargin.svm.kernel.context import FitContext
 from maxmargin.svm.kernel.formulations import Formulation
 from maxmargin.svm.kernel.publishing import CoefficientTable
-from maxmargin.svm.kernel.solving.batch import Posed
 from maxmargin.svm.kernel.solving.each import solve_pairs, solve_subproblems
 from maxmargin.svm.kernel.solving.outcomes import KernelOutcome, SolvedProblems, Subproblem
 from maxmargin.svm.kernel.warm_start import WarmStart
@@ -123,11 +122,7 @@ def _solve_pairs(
     if len(present) < 2 or (context.control.max_seconds is not None and context.control.stop() is not None):
         return None
     k, active = labels.n_classes, np.flatnonzero(labels.weight > 0)
-
-    def start_of(posed: Posed) -> Array | None:
-        return None if warm_start is None else warm_start.start_of_pairs(context, posed)
-
-    solved = solve_pairs(context, active, formulation.bounds(labels.weight[active]), k, start_of)
+    solved = solve_pairs(context, active, formulation.bounds(labels.weight[active]), k, warm_start)
     if solved is None:
         return None
     n_iter = solved.outcome.n_iter.astype(np.int32)

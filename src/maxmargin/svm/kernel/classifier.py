@@ -20,8 +20,7 @@ from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing, remove_attributes
 from maxmargin.runtime.validation import Array, check_choice, check_flag, check_labels, check_weights
-from maxmargin.svm.calibration.calibrated import METHODS
-from maxmargin.svm.calibration.probabilities import ProbabilityMixin
+from maxmargin.svm.calibration.probabilities import ProbabilityMixin, check_calibration
 from maxmargin.svm.compatibility import PlattAttributes, calibration_of, check_probability, check_unaltered
 from maxmargin.svm.kernel import forecast
 from maxmargin.svm.kernel.classes import Labels, TrainingCodes, solve_classes
@@ -63,7 +62,7 @@ class KernelClassifier(PlattAttributes, ProbabilityMixin, ClassifierMixin, Updat
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.calibration is not None:
-            check_choice("calibration", self.calibration, METHODS, " or None")
+            check_calibration(self.calibration)
         check_flag("fit_intercept", self.fit_intercept)
         check_flag("break_ties", self.break_ties)
         check_choice("decision_function_shape", self.decision_function_shape, ["ovo", "ovr"])

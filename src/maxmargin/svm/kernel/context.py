@@ -13,7 +13,7 @@ from maxmargin.kernels import Kernel, Linear, Precomputed
 from maxmargin.kernels.definition import DefinedValues
 from maxmargin.kernels.gram.choice import make_gram
 from maxmargin.kernels.gram.operator import Gram, computing_form, precomputed_gram
-from maxmargin.runtime.canonical_rows import CanonicalRows, canonical_rows
+from maxmargin.runtime.canonical_rows import CanonicalRows, canonical_rows, rows_of
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.threads import Halted, Stop, effective_threads
 from maxmargin.runtime.validation import Array, Points, check_memory
@@ -24,7 +24,6 @@ STORED_MATRIX_CHECK_BYTES = 5e5  # matrices up to this size are allocated withou
 FAR_CENTRE_MIN_RATIO = 1e4  # squared distance of the mean from the origin over that of points from the mean
 SPREAD_MAX_ROWS = 1000  # whose mean squared distance from the mean is taken for that of all
 CONCURRENT_PROBLEMS = 8  # problems solved at a time, each with an equal part of the memory, whatever the threads
-COPY_MAX_ENTRIES = 4_000_000  # numbers copied at a time, some hundredths of a second
 
 
 @dataclass(frozen=True)
@@ -125,19 +124,6 @@ class FitContext:
         return DefinedValues(self.kernel, self.X, places, self.threads)
 
 
-def _taken(X: Points, at: Array, stop: Stop) -> Points | None:
-    """X[at]; many dense points in parts, between which Ctrl-C is obeyed, or None if the run is to stop."""
-    if sp.issparse(X) or X.ndim != 2 or X.dtype == object or X.size <= COPY_MAX_ENTRIES:
-        return X[at]
-    out = np.empty((len(at), X.shape[1]), X.dtype)
-    step = max(1, COPY_MAX_ENTRIES // X.shape[1])
-    for start in range(0, len(at), step):
-        if stop() is not None:
-            return None
-        out[start : start + step] = X[at[start : start + step]]
-    return out
-
-
 def prepare(
     estimator: Any,
     given: InputRows,
@@ -160,14 +146,12 @@ def prepare(
     rows = canonical_rows(X, given.target, given.weight, merge=not precomputed)
     at, points, centre = rows.representative, X, None
     if not precomputed:
-        taken = _taken(X, at, control.stop)
-        if taken is None and not given.weight.all():  # without a copy, rows of weight zero would stay
-            taken = X[at]
-        if taken is None:  # nothing will be solved: the rows are only counted
+        try:
+            # Without a copy, rows of weight zero would stay.
+            points = computing_form(rows_of(X, at, threads, control.stop if given.weight.all() else None))
+        except Halted:  # nothing will be solved: the rows are only counted
             rows = canonical_rows(X, given.target, given.weight, merge=False)
-            at, points = rows.representative, X
-        else:
-            points = computing_form(taken)
+            at = rows.representative
         names = vars(estimator).get("feature_names_in_")
         kernel = kernel.resolve(points, sample_weight=rows.weight, feature_names=names)
         if STORED_MATRIX_CHECK_BYTES < 8.0 * len(at) ** 2 <= budget:

@@ -21,6 +21,7 @@ import scipy.sparse as sp
 
 from maxmargin import _native
 from maxmargin.kernels import Kernel, Precomputed
+from maxmargin.runtime.canonical_rows import rows_of
 from maxmargin.runtime.transaction import remove_attributes
 from maxmargin.runtime.validation import Array, Points
 from maxmargin.svm.kernel.context import FitContext
@@ -58,7 +59,9 @@ def publish(
     remove_attributes(estimator, "compression_report_")
     estimator.kernel_, estimator.intercept_, estimator.shape_fit_ = kernel, intercept, X.shape
     estimator.support_ = support.astype(np.int32)
-    estimator.support_vectors_ = np.empty((0, 0)) if isinstance(kernel, Precomputed) else X[support]
+    estimator.support_vectors_ = (
+        np.empty((0, 0)) if isinstance(kernel, Precomputed) else rows_of(X, support, context.threads)
+    )
     estimator._gamma, estimator._sparse = np.float64(getattr(kernel, "gamma", 0.0)), sp.issparse(X)
     estimator.dual_coef_ = sp.csr_matrix(dual) if estimator._sparse else dual
     n_classes = len(values) + 1 if table.pairs else 0 if context.classes is None else len(context.classes)

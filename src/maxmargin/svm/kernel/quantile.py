@@ -47,6 +47,7 @@ class QuantileSVR(KernelRegressor):
     dual_coef_ : array of shape (n_quantiles, n_support)
         Coefficients of the support vectors in each function, from -(1 - q) C to q C.
     quantiles_ : array of shape (n_quantiles,)
+        The quantiles, in the order of the columns of ``predict``.
     {coef_, intercept_, n_iter_, fit_status_, kernel_, report_, history_}
 
     Notes

@@ -85,11 +85,15 @@ class KernelRegressor(RegressorMixin, KernelSVM, abc.ABC):
         context = prepare(self, InputRows(X, target, weights), kernel, zero_sums=self.fit_intercept)
         with context.control.catching_interrupts():
             targets, member_of = targets[:, context.rows.representative], context.rows.member_of
+
+            def residual() -> Array:
+                """f - y of the input rows, one line per function."""
+                fitted = np.array([model.f + model.intercept for model in models])
+                return (fitted - targets)[:, member_of[member_of >= 0]]
+
             models, outcome = self._fit_functions(context, formulations, list(targets), start)
             self._training_rows = rows if self.warm_start else None
             self._set_fitted(models)
-            fitted = np.array([model.f + model.intercept for model in models])
-            residual = (fitted - targets)[:, member_of[member_of >= 0]]
             self.fit_status_ = int(not outcome.status.converged)
             report_fit(
                 self,
@@ -98,7 +102,7 @@ class KernelRegressor(RegressorMixin, KernelSVM, abc.ABC):
                 context.X,
                 model=type(self).__name__,
                 parameters=lambda: _described(formulations, models),
-                training_error=lambda: self._training_error(residual),
+                training_error=lambda: self._training_error(residual()),
                 error_name=self._error_name,
             )
         return self

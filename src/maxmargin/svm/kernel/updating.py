@@ -124,7 +124,7 @@ def _checked_places(rows: Any, n: int) -> Array:
             raise ValueError(f"rows is a mask of shape {places.shape}; it needs one entry for each of {n:,} rows.")
         return np.flatnonzero(places)
     if places.ndim != 1 or (places.size and not np.issubdtype(places.dtype, np.integer)):
-        raise TypeError(f"rows must be integers or a boolean mask; got {places.dtype} of shape {places.shape}.")
+        raise TypeError(f"rows must be integers, the positions of training rows, or a boolean mask; got {rows!r:.60}.")
     outside = places[(places < -n) | (places >= n)]
     if len(outside):
         raise ValueError(f"rows has {outside[0]}, but the model was fitted to {n:,} rows, 0 to {n - 1:,}.")

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from maxmargin.kernels import Kernel
 from maxmargin.kernels.gram.sides import form_of
 from maxmargin.problems.dual import DualProblem, c_svc
-from maxmargin.runtime.canonical_rows import MIXING_FACTOR
+from maxmargin.runtime.canonical_rows import MIXING_FACTOR, places_among
 from maxmargin.runtime.validation import Array, Points
 from maxmargin.svm.kernel.context import FitContext, InputRows
 from maxmargin.svm.kernel.solving.batch import Posed
@@ -96,12 +96,7 @@ class WarmStart:
 
     def _places(self, context: FitContext) -> Array:
         """The place that each canonical row had in the last fit; -1 where it is new."""
-        now = _identity(context)
-        if len(self.identity) == 0:
-            return np.full(len(now), -1)
-        order = np.argsort(self.identity, kind="stable")
-        before = order[np.searchsorted(self.identity, now, sorter=order).clip(max=len(order) - 1)]
-        return np.where(self.identity[before] == now, before, -1)
+        return places_among(self.identity, _identity(context))
 
     def _known(self, stored: StoredVariables, places: Array, rows: Array) -> tuple[Array, Array]:
         """The stored variables of rows that are known, zeros of the others; and the columns they are from, or -1."""

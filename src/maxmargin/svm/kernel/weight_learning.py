@@ -1,19 +1,18 @@
 """Learning the weights of kernels: solve the problems of a fit for one vector of weights after the other.
 
-The matrices of all kernels are held in memory. Each evaluation solves every problem with K(d), from where the last one
+Half of each symmetric matrix is held in memory. Each evaluation solves every problem with K(d), from where the last one
 ended, and takes its bounds from the definitions: primal objectives from f = K(d) beta in float64, S from each matrix.
 Multipliers that are not accurate enough for the gap are improved at the same weights.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg.blas import daxpy
 
+from maxmargin.kernels.gram.matrices import HalfMatrix, squared_norms, weighted_sum
 from maxmargin.kernels.gram.operator import StoredGram
 from maxmargin.problems.dual import DualProblem
 from maxmargin.problems.kernel_weights import Cuts
@@ -23,8 +22,6 @@ from maxmargin.runtime.threads import run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.active_set import ActiveSet
 
-SUM_ENTRIES = 2**16  # of a sum of matrices at a time: it stays in the second-level cache
-HALF_MATRIX_ROWS = 256  # at a time: of their square block all of a symmetric matrix is read, right of it half
 INNER_SHARE = 0.25  # of the gap allowed in all that the problems themselves may leave
 SMALLEST_TOL = 1e-12  # of the problems, which float64 does not reach
 
@@ -61,7 +58,7 @@ class LearntWeights:
 
 def learn_weights(
     problems: Sequence[WeightedProblem],
-    matrices: Sequence[Array],
+    matrices: Sequence[HalfMatrix],
     norm: int,
     *,
     tol: float,
@@ -97,7 +94,7 @@ class _Evaluation:
     def __init__(
         self,
         problems: Sequence[WeightedProblem],
-        matrices: Sequence[Array],
+        matrices: Sequence[HalfMatrix],
         tol: float,
         control: Control,
         threads: int,
@@ -105,11 +102,12 @@ class _Evaluation:
         self.problems, self.matrices, self.tol, self.control = problems, matrices, tol, control
         self.threads = threads
         self.a: list[Array | None] = [None] * len(problems)
-        self.K = np.empty(matrices[0].shape)
+        n_rows = matrices[0].strips[0].shape[1]
+        self.K = np.empty((n_rows, n_rows))
 
     def at(self, d: Array, share: float) -> None:
         """Solve for these weights, until the problems' own gap is at most this share of their objective."""
-        self._sum_matrices(d)
+        weighted_sum(d, self.matrices, self.K, self.threads)
         while True:
             self._solve()
             dual = self.linear - 0.5 * float(d @ self.S)
@@ -117,20 +115,6 @@ class _Evaluation:
             if accurate or self.control.stop() is not None:
                 return
             self.tol *= 0.1
-
-    def _sum_matrices(self, d: Array) -> None:
-        """K = sum_m d_m K_m, in parts that stay in the cache."""
-        used = np.flatnonzero(d).tolist()
-        entries = self.K.ravel()
-        parts = [self.matrices[m].ravel() for m in used]
-
-        def work(t: int) -> None:
-            piece = slice(t * SUM_ENTRIES, (t + 1) * SUM_ENTRIES)
-            entries[piece] = 0.0
-            for weight, part in zip(d[used], parts, strict=True):
-                daxpy(part[piece], entries[piece], a=weight)  # in place, without an array for weight * part
-
-        run_tiles(work, math.ceil(len(entries) / SUM_ENTRIES), self.threads)
 
     def _solve(self) -> None:
         solved: list[_Solved | None] = [None] * len(self.problems)
@@ -142,31 +126,18 @@ class _Evaluation:
         done = [each for each in solved if each is not None]
         self.linear, self.primal = sum(each.linear for each in done), sum(each.primal for each in done)
         self.n_support = len(set().union(*(each.rows.tolist() for each in done)))
-        self.S = np.zeros(len(self.matrices))
-
-        def square(m: int) -> None:
-            self.S[m] = sum(_squared_norm(self.matrices[m], each.rows, each.beta) for each in done)
-
-        run_tiles(square, len(self.matrices), self.threads)
+        B = np.zeros((len(self.K), len(done)))
+        for p, each in enumerate(done):
+            B[each.rows, p] = each.beta
+        self.S = squared_norms(self.matrices, B, self.threads)
 
     def _solve_one(self, p: int) -> _Solved:
         rows, problem = self.problems[p].rows, self.problems[p].problem
         gram = StoredGram(self.K).subset(rows)
-        silent = replace(self.control.of_one(), max_iter=-1, callback=None, watchers=())
+        silent = self.control.silent(max_iter=-1)
         solution = ActiveSet().solve(problem, gram, tol=self.tol, control=silent, start=self.a[p])
         self.a[p] = a = problem.feasible(solution.a)
         beta = problem.coefficients(a)
         used = np.flatnonzero(beta)
         primal = best_certificate(problem, a, gram.product(used, beta[used])).primal
         return _Solved(rows[used], beta[used], -float(problem.linear @ a), primal)
-
-
-def _squared_norm(K: Array, rows: Array, beta: Array) -> float:
-    """beta'K beta over some rows, by the upper half of the matrix."""
-    gram, total = StoredGram(K), 0.0
-    for start in range(0, len(rows), HALF_MATRIX_ROWS):
-        at, right = slice(start, start + HALF_MATRIX_ROWS), slice(start + HALF_MATRIX_ROWS, None)
-        own = gram.product(rows[at], beta[at], rows[at])
-        later = gram.product(rows[right], beta[right], rows[at])
-        total += float(beta[at] @ (own + 2.0 * later))
-    return total

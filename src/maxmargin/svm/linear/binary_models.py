@@ -12,6 +12,7 @@ from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.l1 import L1Problem, certify_l1
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.problems.primal_certificate import PrimalCertificate, certify
+from maxmargin.runtime.canonical_rows import places_among
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.history import History
 from maxmargin.runtime.threads import run_tiles
@@ -210,14 +211,9 @@ class WarmStart:
         """The starts of these problems: multipliers of the rows that occurred in the last fit, zero for others."""
         if self.coef.shape != (len(problems), rows.X.shape[1]):
             return [None] * len(problems)
-        if np.array_equal(self.key, rows.key):
-            at = np.arange(len(self.key))
-        else:
-            order = np.argsort(self.key, kind="stable")
-            at = order[np.searchsorted(self.key, rows.key, sorter=order).clip(max=len(order) - 1)]
-        known = self.key[at] == rows.key
+        at = places_among(self.key, rows.key)
         return [
-            Start(w, float(b), np.where(known, filled[at] * _unit(problem), 0.0))
+            Start(w, float(b), np.where(at >= 0, filled[at] * _unit(problem), 0.0))
             for w, b, filled, problem in zip(self.coef, self.intercept, self.filled, problems, strict=True)
         ]
 

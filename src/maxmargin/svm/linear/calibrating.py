@@ -11,7 +11,6 @@ from maxmargin.runtime.control import Control
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.run import Start
 from maxmargin.svm.calibration.calibrated import Calibration
-from maxmargin.svm.calibration.folds import silent
 from maxmargin.svm.calibration.learning import CalibrationGoal, learn_binary, learn_classes
 from maxmargin.svm.calibration.linear_folds import LinearMatrix, linear_joint_values, linear_values, suits
 from maxmargin.svm.linear.binary_models import LinearOutcome, SolvedProblem
@@ -33,9 +32,9 @@ def calibrate_one_vs_rest(
             start = Start(model.solution.w, model.solution.b, model.certificate.beta)
             if start.beta is not None and not model.problem.hard_margin and suits(model.problem):
                 matrix = matrix or LinearMatrix(model.problem)
-                columns.append(matrix.values(model.problem, start, folds, silent(control)))
+                columns.append(matrix.values(model.problem, start, folds, control.silent()))
             else:
-                columns.append(linear_values(model.problem, start, folds, silent(control)))
+                columns.append(linear_values(model.problem, start, folds, control.silent()))
             own.append(model.problem.design.times(start.w) + start.b)
             solved.append(t)
     if len(models) == 1:
@@ -59,7 +58,7 @@ def calibrate_joint(
 ) -> Calibration:
     """The joint model; ``problem`` counts the classes that have weight only."""
     own = np.asarray(rows.X @ outcome.coef.T) + outcome.intercept
-    scores = linear_joint_values(rows.X, problem, own, constant, goal.folds.of_row, silent(control), threads)
+    scores = linear_joint_values(rows.X, problem, own, constant, goal.folds.of_row, control.silent(), threads)
     if len(goal.classes) == 2:
         both = [s[:, 1] - s[:, 0] for s in (scores, own)] if problem.n_classes == 2 else []
         return learn_binary(goal, both[:1], rows.target == 1, weight, both[1:])

@@ -14,7 +14,7 @@ from maxmargin.problems.joint import JointProblem
 from maxmargin.runtime.callbacks import CallbackSupport, with_callbacks
 from maxmargin.runtime.class_weights import check_class_weights
 from maxmargin.runtime.control import Control, Status
-from maxmargin.runtime.estimator import parameters
+from maxmargin.runtime.estimator import Estimator, parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.transaction import all_or_nothing, remove_attributes
@@ -27,14 +27,14 @@ from maxmargin.svm.linear.coef_bounds import check_monotonic_classes, coefficien
 from maxmargin.svm.linear.fit import FitContext, Fitted, fit_path, prepare, publish, solve_problems
 from maxmargin.svm.linear.function import LinearClassifier, class_codes
 from maxmargin.svm.linear.one_vs_rest import bound_of, check_separable, pose_one_vs_rest
-from maxmargin.svm.linear.parameters import LINEAR, LinearEstimator, check_linear_parameters, intercept_of
+from maxmargin.svm.linear.parameters import LINEAR, check_linear_parameters, describe_intercept, intercept_of
 from maxmargin.svm.linear.rows import TrainingRows, training_rows
 from maxmargin.svm.streaming.mixin import StreamingMixin
 
 
 @documented(LINEAR)
 @parameters
-class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassifier, ClassifierMixin, LinearEstimator):
+class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassifier, ClassifierMixin, Estimator):
     """Linear support vector classification, for many rows or many columns.
 
     Minimises 1/2 |w|^2 + C sum_i loss(y_i (w'x_i + b)), one problem for two classes, one per class for more.
@@ -51,6 +51,7 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
         One-vs-rest, or the joint problem of Crammer and Singer (hinge loss, its own solver).
     fit_intercept : bool, default=True
+        Whether to fit an intercept.
     intercept_scaling : float or None, default=None
         None leaves the intercept unpenalised. A number s penalises it as scikit-learn does: the term 1/2 (b/s)^2 is
         added to the objective. The joint problem always penalises the intercept, and treats None as 1.
@@ -62,7 +63,7 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
         ``"barrier"``, ``"newton"`` (squared hinge), ``"coordinate_descent"``, ``"smo"``, ``"qp_primal"``,
         ``"qp_dual"``, ``"subgradient"``, ``"stochastic_subgradient"``, ``"pegasos"``, or an object of
         :mod:`maxmargin.solvers` with options, such as ``Pegasos(batch_size=16)``. ``"auto"`` chooses by the shape of X;
-        ``report_`` says which and why.
+        ``report_`` states which, and why.
     {n_jobs, max_seconds, warm_start}
     calibration : {None, "sigmoid", "isotonic", "temperature"}, default=None
         How decision values become probabilities, as in :class:`maxmargin.SVC`; None means no ``predict_proba``.
@@ -73,14 +74,16 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
     coef_ : array of shape (1, n_features) or (n_classes, n_features)
         w of each binary model.
     intercept_ : array of shape (1,) or (n_classes,)
+        b of each binary model.
     classes_ : array of shape (n_classes,)
+        The labels.
     n_iter_ : int
         Largest number of iterations of any binary problem.
     {n_features_in_, feature_names_in_, report_}
     history_ : History
         Objectives, gap, margin, support vectors and time at each iteration, of each binary problem.
     t_ : int
-        Number of rows seen by ``partial_fit`` or ``fit_stream``.
+        Number of rows learnt by ``partial_fit`` or ``fit_stream``.
     stream_report_ : StreamReport
         The report of ``fit_stream``, with an error estimate from held-out rows.
 
@@ -170,10 +173,13 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Points.
         y : array-like of shape (n_samples,)
+            Targets.
         Cs : array-like
             Values of C; the models are returned in this order.
         sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; None means that all are one.
 
         Returns
         -------
@@ -193,9 +199,6 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
             model._last_fit = None
         return models
 
-    def _intercept(self) -> tuple[str, float]:
-        return intercept_of(self)
-
     def _fit_one_vs_rest(self, context: FitContext) -> Fitted:
         """One problem for two classes, one per class for more."""
         rows, C = context.rows, float(self.C)
@@ -205,7 +208,7 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
             C=C,
             loss=self.loss,
             penalty=self.penalty,
-            intercept=self._intercept(),
+            intercept=intercept_of(self),
             threads=context.threads,
             bounds=coefficient_bounds(self, rows.X.shape[1]),
         )
@@ -234,7 +237,7 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
         from maxmargin.svm.linear.crammer_singer import solve_joint
 
         rows, control, threads = context.rows, context.control, context.threads
-        present, (kind, scaling) = np.flatnonzero(self._present), self._intercept()
+        present, (kind, scaling) = np.flatnonzero(self._present), intercept_of(self)
         bound = bound_of(float(self.C), rows.weight)
         problem = JointProblem(np.searchsorted(present, rows.target), bound, len(present))
         constant = 0.0 if kind == "none" else scaling
@@ -280,19 +283,14 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
         return f"{name}, {n_classes} classes" + (f", one-vs-rest, {n_classes} binary problems" if n_classes > 2 else "")
 
     def _parameters(self) -> str:
-        kind, scaling = self._intercept()
+        kind, scaling = intercept_of(self)
         joint = self.multi_class == "crammer_singer"
         loss = "hinge" if joint else self.loss.replace("_", " ")
-        kind = "penalised" if joint and kind == "free" else kind
-        with_b = {
-            "free": "free intercept",
-            "none": "no intercept",
-            "penalised": f"intercept penalised (s = {scaling:g})",
-        }
+        with_b = describe_intercept("penalised" if joint and kind == "free" else kind, scaling)
         l1 = ", L1 penalty" if self.penalty == "l1" else ""
         bounds = ", bounded coefficients" if has_bounds(self) else ""
         hard = " (hard margin)" if math.isinf(self.C) else ""
-        return f"C = {self.C:g}{hard}, {loss} loss{l1}, {with_b[kind]}{bounds}"
+        return f"C = {self.C:g}{hard}, {loss} loss{l1}, {with_b}{bounds}"
 
 
 def _training_error(decision: Array, present: Array, member_of: Array, codes: Array) -> Callable[[], float]:

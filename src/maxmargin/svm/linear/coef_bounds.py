@@ -43,7 +43,7 @@ def check_monotonic_classes(monotonic_cst: Any, classes: Array) -> None:
 
 
 def coefficient_bounds(estimator: Any, n_features: int) -> tuple[Array, Array] | None:
-    """The lower and upper bounds of all coefficients; None where there are none. The estimator has seen X, and knows
+    """The lower and upper bounds of all coefficients; None where there are none. The estimator has checked X, and knows
     the names of its columns if they have any.
 
     Examples
@@ -87,7 +87,9 @@ def _signs(estimator: Any, n_features: int) -> Array:
             )
         missing = [name for name in given if name not in set(names)]
         if missing:
-            raise ValueError(f"monotonic_cst names {shown(missing[0])}, which is no column of X: {list(names)}.")
+            raise ValueError(
+                f"monotonic_cst names {shown(missing[0])}, which is not a column of X; the columns are {list(names)}."
+            )
         given = [given.get(name, 0) for name in names]
     try:
         signs = np.asarray(given, np.float64)
@@ -100,8 +102,8 @@ def _signs(estimator: Any, n_features: int) -> Array:
     wrong = np.flatnonzero(~np.isin(signs, (-1, 0, 1)))
     if len(wrong):
         raise ValueError(
-            f"monotonic_cst of feature {wrong[0]} is {shown(signs[wrong[0]])}: it must be -1 (the function falls with "
-            "the feature), 0 (no constraint) or 1 (it rises)."
+            f"monotonic_cst of feature {wrong[0]} is {shown(signs[wrong[0]])}: it must be -1 (the function decreases "
+            "with the feature), 0 (no constraint) or 1 (it increases)."
         )
     return signs.astype(np.int64)
 

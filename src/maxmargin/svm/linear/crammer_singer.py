@@ -67,7 +67,7 @@ def solve_joint(
     steps_per_iteration = max(problem.n_rows, ITERATION_MIN_STEPS)
     limit = control.max_iter * steps_per_iteration if control.max_iter >= 0 else -1
     while True:
-        inner = replace(control, max_iter=max(0, limit - n_iter) if limit >= 0 else -1, seen=[])
+        inner = replace(control.of_one(), max_iter=max(0, limit - n_iter) if limit >= 0 else -1)
         solution = CrammerSinger().solve(problem, gram, tol=goal, control=inner, start=A)
         A, n_iter = solution.a, n_iter + solution.n_iter
         certificate = certify_joint(problem, A, gram.product(every, A))

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.problems.design import Design
 from maxmargin.runtime.parameter_docs import documented
-from maxmargin.runtime.threads import effective_threads, run_tiles, single_threaded_blas
+from maxmargin.runtime.threads import effective_threads, run_strips, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points, check_new_points
 from maxmargin.svm.models.predictor import PredictorMixin
 
@@ -37,12 +37,11 @@ class LinearFunction(PredictorMixin):
             return Design(X, threads=threads).times(coef[0])[:, None] + self.intercept_
         out = np.empty((X.shape[0], len(coef)))
 
-        def work(t: int) -> None:
-            rows = slice(t * FLOAT64_TILE_ROWS, (t + 1) * FLOAT64_TILE_ROWS)
+        def work(rows: slice) -> None:
             out[rows] = X[rows].astype(np.float64, copy=False) @ weights
 
         with single_threaded_blas():
-            run_tiles(work, -(-X.shape[0] // FLOAT64_TILE_ROWS), threads)
+            run_strips(work, X.shape[0], FLOAT64_TILE_ROWS, threads)
         return out + self.intercept_
 
     def sparsify(self) -> Self:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 from typing import Any
 
@@ -10,30 +9,30 @@ import numpy as np
 
 from maxmargin.problems.primal import one_class_problem
 from maxmargin.runtime.control import Control, check_run_options
-from maxmargin.runtime.estimator import parameters
+from maxmargin.runtime.estimator import Estimator, parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
     Points,
-    callers_level,
     check_new_points,
     check_number,
     check_training_points,
     check_weights,
+    warn,
 )
 from maxmargin.solvers.base import REGRESSION_LOSSES
 from maxmargin.solvers.registry import check_linear_solver
 from maxmargin.svm.linear.fit import prepare, publish, solve_problems
 from maxmargin.svm.linear.function import LinearFunction
-from maxmargin.svm.linear.parameters import LINEAR, LinearEstimator
+from maxmargin.svm.linear.parameters import LINEAR
 from maxmargin.svm.linear.rows import regression_rows
 from maxmargin.svm.models.region import RegionMixin
 
 
 @documented(LINEAR)
 @parameters
-class LinearOneClassSVM(RegionMixin, LinearFunction, LinearEstimator):
+class LinearOneClassSVM(RegionMixin, LinearFunction, Estimator):
     """Linear one-class support vector machine for outlier detection.
 
     Solves the same problem as ``OneClassSVM(kernel="linear")``, for any number of rows. Combine it with a feature map
@@ -47,7 +46,7 @@ class LinearOneClassSVM(RegionMixin, LinearFunction, LinearEstimator):
     {tol, max_iter, random_state, verbose}
     solver : str or solver object, default="auto"
         ``"barrier"`` or ``"coordinate_descent"``, or a solver object with options. ``"auto"`` chooses by the shape of
-        X; ``report_`` says which and why.
+        X; ``report_`` states which, and why.
     {n_jobs, max_seconds, warm_start}
 
     Attributes
@@ -59,6 +58,7 @@ class LinearOneClassSVM(RegionMixin, LinearFunction, LinearEstimator):
     offset_ : array of shape (1,)
         rho: ``decision_function = score_samples - offset_``.
     n_iter_ : int
+        Number of iterations.
     {n_features_in_, feature_names_in_, report_, history_}
 
     Notes
@@ -120,12 +120,10 @@ class LinearOneClassSVM(RegionMixin, LinearFunction, LinearEstimator):
             error_name="training points outside",
         )
         if outcome.status.converged and not self.coef_.any():
-            warnings.warn(
+            warn(
                 f"No halfspace without the origin holds a share 1 - nu = {1 - self.nu:g} of the points, and w = 0 is "
                 "optimal: every point is an inlier. Lower nu, do not centre X, or map it "
-                "(maxmargin.kernel_methods.feature_maps).",
-                UserWarning,
-                stacklevel=callers_level(),
+                "(maxmargin.kernel_methods.feature_maps)."
             )
         return self
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.problems.bounded import BoundedProblem
+from maxmargin.problems.bounded import with_bounds
 from maxmargin.problems.l1 import L1Problem
 from maxmargin.problems.losses import make_loss
 from maxmargin.problems.primal import PrimalProblem
@@ -48,13 +48,10 @@ def pose_one_vs_rest(
         positive = task.y > 0
         bound = bound_of(C, rows.weight * np.where(positive, class_weight[k], 1.0) if several else rows.weight)
         common = (rows.X, task.y, bound, row_loss, *intercept, threads)
-        if bounds is not None:
-            problems.append(BoundedProblem(*common, low=bounds[0], high=bounds[1]))
-            constant.append(0.0)
-            continue
-        problems.append(L1Problem(*common, csc=columns) if l1 else PrimalProblem(*common))
+        problems.append(L1Problem(*common, csc=columns) if l1 else with_bounds(bounds, *common))
         used = bound > 0
-        constant.append(float((positive & used).any()) - float((~positive & used).any()))
+        sides = float((positive & used).any()), float((~positive & used).any())
+        constant.append(sides[0] - sides[1] if bounds is None else 0.0)
     return problems, constant
 
 

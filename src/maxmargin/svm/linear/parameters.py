@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from maxmargin.runtime.control import check_run_options
-from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.parameter_docs import entries
 from maxmargin.runtime.validation import check_choice, check_flag, check_number, shown
 from maxmargin.solvers.base import MARGIN_LOSSES
@@ -47,6 +46,13 @@ def intercept_of(estimator: Any) -> tuple[str, float]:
     return ("free", 1.0) if scaling is None else ("penalised", float(scaling))
 
 
+def describe_intercept(kind: str, scaling: float) -> str:
+    """The intercept in words, for reports."""
+    return (
+        f"intercept penalised (s = {scaling:g})" if kind == "penalised" else f"{kind} intercept".replace("none", "no")
+    )
+
+
 def _check_solver(estimator: Any) -> None:
     solver = estimator.solver
     check_linear_solver(solver, MARGIN_LOSSES)
@@ -70,15 +76,6 @@ def _check_l1(estimator: Any) -> None:
                 f"Unsupported set of arguments: penalty='l1', loss={estimator.loss!r}, dual={estimator.dual!r}. "
                 f"penalty='l1' needs {remedy}: it is solved by columns, for the squared hinge."
             )
-
-
-class LinearEstimator(Estimator):
-    """An estimator whose points may be sparse."""
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 LINEAR = entries(

@@ -7,15 +7,14 @@ from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from maxmargin.problems.bounded import BoundedProblem
+from maxmargin.problems.bounded import with_bounds
 from maxmargin.problems.design import Design
-from maxmargin.problems.losses import make_loss
-from maxmargin.problems.primal import PrimalProblem
+from maxmargin.problems.losses import LOSSES, Loss, make_loss
 from maxmargin.runtime.canonical_rows import target_codes
 from maxmargin.runtime.control import Control, check_run_options
-from maxmargin.runtime.estimator import parameters
+from maxmargin.runtime.estimator import Estimator, parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
@@ -26,19 +25,25 @@ from maxmargin.runtime.validation import (
     check_training,
     check_weights,
 )
+from maxmargin.solvers.base import REGRESSION_LOSSES
 from maxmargin.solvers.registry import check_linear_solver
 from maxmargin.svm.linear.coef_bounds import check_what_bounds_need, coefficient_bounds, has_bounds
 from maxmargin.svm.linear.fit import prepare, publish, solve_problems
-from maxmargin.svm.linear.parameters import LINEAR, LinearEstimator, check_dual_and_intercept, intercept_of
+from maxmargin.svm.linear.parameters import LINEAR, check_dual_and_intercept, describe_intercept, intercept_of
 from maxmargin.svm.linear.rows import regression_rows
 from maxmargin.svm.models.predictor import PredictorMixin
 
-TUBE_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "pinball")
+SVR_LOSSES = tuple(name for name in REGRESSION_LOSSES if name != "squared")  # which is the squared tube of width zero
+LOSS_OPTIONS = {"epsilon": 0.0, "quantile": 0.5}  # parameters that some losses have, and their defaults
+
+
+def _has_option(loss: str, name: str) -> bool:
+    return name in LOSSES[loss].__dataclass_fields__
 
 
 @documented(LINEAR)
 @parameters
-class LinearSVR(PredictorMixin, RegressorMixin, LinearEstimator):
+class LinearSVR(PredictorMixin, MultiOutputMixin, RegressorMixin, Estimator):
     """Linear support vector regression, for many rows or many columns.
 
     Minimises 1/2 |w|^2 + C sum_i loss(|y_i - w'x_i - b| - epsilon).
@@ -54,11 +59,12 @@ class LinearSVR(PredictorMixin, RegressorMixin, LinearEstimator):
         max(0, r) or max(0, r)^2 of r = |y - w'x - b| - epsilon. Squared with epsilon=0 it is ridge regression.
         ``"pinball"`` is quantile regression: q (y - f) where y is above f, (1 - q) (f - y) below; q is ``quantile``.
     fit_intercept : bool, default=True
+        Whether to fit an intercept.
     {intercept_scaling, dual, verbose, random_state, max_iter}
     solver : str or solver object, default="auto"
         ``"barrier"``, ``"newton"`` (squared loss), ``"coordinate_descent"``, or a solver object with options, such as
         :class:`~maxmargin.solvers.CoordinateDescent`. ``"auto"`` chooses by the shape of X and the loss; ``report_``
-        says which and why.
+        states which, and why.
     {n_jobs, max_seconds, warm_start}
     quantile : float, default=0.5
         q of the pinball loss, between 0 and 1, both excluded.
@@ -69,7 +75,9 @@ class LinearSVR(PredictorMixin, RegressorMixin, LinearEstimator):
     coef_ : array of shape (n_features,) or (n_targets, n_features)
         w.
     intercept_ : array of shape (n_targets,)
+        b of each target.
     n_iter_ : int
+        Number of iterations.
     {n_features_in_, feature_names_in_, report_, history_}
 
     See Also
@@ -114,15 +122,24 @@ class LinearSVR(PredictorMixin, RegressorMixin, LinearEstimator):
         check_number("epsilon", self.epsilon, least=0)
         check_run_options(self)
         check_number("C", self.C, above=0, remedy="SVR(kernel='linear', C=inf) has a tube without exceptions.")
-        check_choice("loss", self.loss, TUBE_LOSSES)
+        check_choice("loss", self.loss, SVR_LOSSES)
         check_number("quantile", self.quantile, above=0, below=1)
-        if self.loss == "pinball" and self.epsilon != 0:
-            raise ValueError(f"loss='pinball' has no tube; got epsilon={self.epsilon:g}. Give epsilon=0.")
-        if self.loss != "pinball" and self.quantile != 0.5:
-            raise ValueError(f"quantile={self.quantile:g} belongs to loss='pinball'; got loss={self.loss!r}.")
+        for name, default in LOSS_OPTIONS.items():
+            value = getattr(self, name)
+            if value != default and not _has_option(self.loss, name):
+                having = ", ".join(repr(loss) for loss in SVR_LOSSES if _has_option(loss, name))
+                raise ValueError(
+                    f"loss={self.loss!r} has no {name}; got {name}={value:g}. Give {name}={default:g}, or a loss that "
+                    f"has it: {having}."
+                )
         check_dual_and_intercept(self)
         check_what_bounds_need(self)
-        check_linear_solver(self.solver, TUBE_LOSSES)
+        check_linear_solver(self.solver, SVR_LOSSES)
+
+    def _loss(self) -> Loss:
+        """The loss, with the options that it has."""
+        options = {name: float(getattr(self, name)) for name in LOSS_OPTIONS if _has_option(self.loss, name)}
+        return make_loss(self.loss, **options)
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVR:
@@ -136,19 +153,13 @@ class LinearSVR(PredictorMixin, RegressorMixin, LinearEstimator):
         target = Y[:, 0] if Y.shape[1] == 1 else target_codes(Y)
         weights = check_weights(sample_weight, X.shape[0])
         context = prepare(self, X, target, weights, regression_rows, Control.of(self))
-        rows, option = context.rows, "quantile" if self.loss == "pinball" else "epsilon"
-        loss, bound = make_loss(self.loss, **{option: float(getattr(self, option))}), float(self.C) * rows.weight
+        rows, loss = context.rows, self._loss()
         used = rows.member_of >= 0
         targets = np.empty((len(rows.weight), Y.shape[1]))
         targets[rows.member_of[used]] = Y[used]
         bounds = coefficient_bounds(self, rows.X.shape[1])
-        problems: list[PrimalProblem] = []
-        for y in targets.T:
-            common = (rows.X, np.ascontiguousarray(y), bound, loss, *self._intercept(), context.threads)
-            if bounds is None:
-                problems.append(PrimalProblem(*common))
-            else:
-                problems.append(BoundedProblem(*common, low=bounds[0], high=bounds[1]))
+        common = (float(self.C) * rows.weight, loss, *intercept_of(self), context.threads)
+        problems = [with_bounds(bounds, rows.X, np.ascontiguousarray(y), *common) for y in targets.T]
         fitted = solve_problems(context, problems, [0.0] * len(problems))
         outcome = fitted.outcome
         self.coef_, self.intercept_ = outcome.coef[0] if len(problems) == 1 else outcome.coef, outcome.intercept
@@ -169,13 +180,9 @@ class LinearSVR(PredictorMixin, RegressorMixin, LinearEstimator):
         )
         return self
 
-    def _intercept(self) -> tuple[str, float]:
-        return intercept_of(self)
-
     def _parameters(self) -> str:
-        kind, scaling = self._intercept()
-        with_b = {"free": "free intercept", "none": "no intercept"}.get(kind, f"intercept penalised (s = {scaling:g})")
-        own = f"quantile = {self.quantile:g}" if self.loss == "pinball" else f"epsilon = {self.epsilon:g}"
+        with_b = describe_intercept(*intercept_of(self))
+        own = ", ".join(f"{name} = {value:g}" for name, value in vars(self._loss()).items())
         bounds = ", bounded coefficients" if has_bounds(self) else ""
         return f"C = {self.C:g}, {own}, {self.loss.replace('_', ' ')} loss, {with_b}{bounds}"
 
@@ -184,11 +191,6 @@ class LinearSVR(PredictorMixin, RegressorMixin, LinearEstimator):
         if self.coef_.ndim == 1:
             return (design.times(self.coef_) + self.intercept_[0])[:, None]
         return np.column_stack([design.times(w) for w in self.coef_]) + self.intercept_
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
     def predict(self, X: Any) -> Array:
         """Values at new points.

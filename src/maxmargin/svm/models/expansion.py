@@ -27,8 +27,9 @@ from maxmargin.kernels.gram.operator import TILE_ROWS, kernel_product
 from maxmargin.kernels.gram.sides import Form, Panels, Side, form_of, tileable
 from maxmargin.kernels.gram.tiled import CHUNK_ROWS, store_tiles, tiled_product
 from maxmargin.runtime.arrays import csr_arrays
-from maxmargin.runtime.threads import effective_threads, run_tiles, single_threaded_blas
+from maxmargin.runtime.threads import effective_threads, run_strips, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
+from maxmargin.svm.models.multiclass import PairTable
 from maxmargin.svm.models.terms import compiled_expansion, sparse_kernel_values
 
 SIDE_MAX_ROWS = 4096  # rows that are brought into tile form at a time: 64 MB of float64 at 2,000 columns
@@ -41,67 +42,6 @@ KEEP_BYTES = 32e6  # packed support vectors up to this size are kept from one ca
 
 def _dense(K: Points) -> Array:
     return K.toarray() if sp.issparse(K) else K
-
-
-@dataclass(frozen=True)
-class PairTable:
-    """Coefficients of one-vs-one in LIBSVM's layout: row j - 1 of an anchor of class i < j is its coefficient in the
-    model of the pair (i, j), and row i that of an anchor of class j."""
-
-    dual: Array
-    counts: Array
-
-    @cached_property
-    def rows(self) -> Array:
-        """A row of coefficients per anchor, padded as compiled code takes them."""
-        unit = _native.PAIR_COEFFICIENTS_UNIT
-        padded = np.zeros((self.dual.shape[1], -(-len(self.dual) // unit) * unit))
-        padded[:, : len(self.dual)] = self.dual.T
-        return padded
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"dual": self.dual, "counts": self.counts}
-
-    @classmethod
-    def of_coefficients(cls, coefficients: Array) -> PairTable | None:
-        """The table of a matrix with a column per pair of classes; None if it is none: a row of class i has entries in
-        the columns of its own class only, positive ones against later classes and negative ones against earlier ones,
-        and rows are sorted by class."""
-        n, columns = coefficients.shape
-        n_classes = (1 + math.isqrt(1 + 8 * columns)) // 2
-        if columns < 3 or n_classes * (n_classes - 1) // 2 != columns or n == 0:
-            return None
-        first, second = np.triu_indices(n_classes, 1)
-        rows = np.arange(n)
-        column = (coefficients != 0).argmax(axis=1)
-        value = coefficients[rows, column]
-        of_class = np.where(value > 0, first[column], second[column])
-        if (value == 0).any() or (np.diff(of_class) < 0).any():
-            return None
-        counts = np.bincount(of_class, minlength=n_classes)
-        dual = np.zeros((n_classes - 1, n))
-        for i in range(n_classes):
-            members = rows[of_class == i]
-            dual[i:, members] = coefficients[np.ix_(members, np.flatnonzero(first == i))].T
-            dual[:i, members] = coefficients[np.ix_(members, np.flatnonzero(second == i))].T
-        return cls(dual, counts) if np.count_nonzero(dual) == np.count_nonzero(coefficients) else None
-
-    def product(self, K: Array) -> Array:
-        """K @ coefficients, without the columns that are zero."""
-        out = np.empty((K.shape[0], len(self.counts) * (len(self.counts) - 1) // 2))
-        _native.pair_values(np.ascontiguousarray(K), self.rows, self.counts, out)
-        return out
-
-    def coefficients(self) -> Array:
-        """One column per pair."""
-        first, second = np.triu_indices(len(self.counts), 1)
-        out = np.zeros((self.dual.shape[1], len(first)))
-        stops = np.cumsum(self.counts).tolist()
-        for i, stop in enumerate(stops):
-            members = slice(stops[i - 1] if i else 0, stop)
-            out[members, first == i] = self.dual[i:, members].T
-            out[members, second == i] = self.dual[:i, members].T
-        return out
 
 
 @dataclass(frozen=True)
@@ -244,13 +184,12 @@ class KernelExpansion:
     def _row_tiles(self, X: Points, function: Any, threads: int) -> Array:
         """``function`` of tiles of rows, on several threads."""
         out = np.empty((X.shape[0], len(self.intercept)))
-        starts = range(0, X.shape[0], TILE_ROWS)
 
-        def work(t: int) -> None:
-            out[starts[t] : starts[t] + TILE_ROWS] = function(X[starts[t] : starts[t] + TILE_ROWS])
+        def work(rows: slice) -> None:
+            out[rows] = function(X[rows])
 
         with single_threaded_blas():
-            run_tiles(work, len(starts), threads)
+            run_strips(work, X.shape[0], TILE_ROWS, threads)
         return out + self.intercept
 
     def _strips(self, X: Points, function: Any, size: int) -> Array:
@@ -307,16 +246,14 @@ class KernelExpansion:
         self, side: Side, panels: Panels, form: Form, table: PairTable, out: Array, threads: int
     ) -> None:
         """Kernel values of a chunk of rows, then a product per class, chunk by chunk."""
-        starts = range(0, side.n, CHUNK_ROWS)
 
-        def work(t: int) -> None:
-            start, stop = starts[t], min(starts[t] + CHUNK_ROWS, side.n)
-            values = np.empty((stop - start, panels.n), panels.v.dtype)
-            store_tiles(side.strip(start, stop), panels, form, values, 1)
-            out[start:stop] = table.product(values)
+        def work(rows: slice) -> None:
+            values = np.empty((rows.stop - rows.start, panels.n), panels.v.dtype)
+            store_tiles(side.strip(rows.start, rows.stop), panels, form, values, 1)
+            out[rows] = table.product(values)
 
         with single_threaded_blas():
-            run_tiles(work, len(starts), threads)
+            run_strips(work, side.n, CHUNK_ROWS, threads)
 
     @cached_property
     def _explicit(self) -> Any:

@@ -10,8 +10,10 @@ against it, and it is never predicted.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -51,6 +53,67 @@ def pair_classes(n_classes: int) -> tuple[Array, Array]:
     first, second = np.triu_indices(n_classes, 1)
     first.flags.writeable = second.flags.writeable = False
     return first, second
+
+
+@dataclass(frozen=True)
+class PairTable:
+    """Coefficients of one-vs-one in LIBSVM's layout: row j - 1 of an anchor of class i < j is its coefficient in the
+    model of the pair (i, j), and row i that of an anchor of class j."""
+
+    dual: Array
+    counts: Array
+
+    @cached_property
+    def rows(self) -> Array:
+        """A row of coefficients per anchor, padded as compiled code takes them."""
+        unit = _native.PAIR_COEFFICIENTS_UNIT
+        padded = np.zeros((self.dual.shape[1], -(-len(self.dual) // unit) * unit))
+        padded[:, : len(self.dual)] = self.dual.T
+        return padded
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"dual": self.dual, "counts": self.counts}
+
+    @classmethod
+    def of_coefficients(cls, coefficients: Array) -> PairTable | None:
+        """The table of a matrix with a column per pair of classes; None if it is none: a row of class i has entries in
+        the columns of its own class only, positive ones against later classes and negative ones against earlier ones,
+        and rows are sorted by class."""
+        n, columns = coefficients.shape
+        n_classes = (1 + math.isqrt(1 + 8 * columns)) // 2
+        if columns < 3 or n_classes * (n_classes - 1) // 2 != columns or n == 0:
+            return None
+        first, second = np.triu_indices(n_classes, 1)
+        rows = np.arange(n)
+        column = (coefficients != 0).argmax(axis=1)
+        value = coefficients[rows, column]
+        of_class = np.where(value > 0, first[column], second[column])
+        if (value == 0).any() or (np.diff(of_class) < 0).any():
+            return None
+        counts = np.bincount(of_class, minlength=n_classes)
+        dual = np.zeros((n_classes - 1, n))
+        for i in range(n_classes):
+            members = rows[of_class == i]
+            dual[i:, members] = coefficients[np.ix_(members, np.flatnonzero(first == i))].T
+            dual[:i, members] = coefficients[np.ix_(members, np.flatnonzero(second == i))].T
+        return cls(dual, counts) if np.count_nonzero(dual) == np.count_nonzero(coefficients) else None
+
+    def product(self, K: Array) -> Array:
+        """K @ coefficients, without the columns that are zero."""
+        out = np.empty((K.shape[0], len(self.counts) * (len(self.counts) - 1) // 2))
+        _native.pair_values(np.ascontiguousarray(K), self.rows, self.counts, out)
+        return out
+
+    def coefficients(self) -> Array:
+        """One column per pair."""
+        first, second = np.triu_indices(len(self.counts), 1)
+        out = np.zeros((self.dual.shape[1], len(first)))
+        stops = np.cumsum(self.counts).tolist()
+        for i, stop in enumerate(stops):
+            members = slice(stops[i - 1] if i else 0, stop)
+            out[members, first == i] = self.dual[i:, members].T
+            out[members, second == i] = self.dual[:i, members].T
+        return out
 
 
 def task_of_pair(classes: Array, n_classes: int) -> Array:

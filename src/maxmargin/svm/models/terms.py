@@ -14,7 +14,7 @@ from maxmargin.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoi
 from maxmargin.kernels._arrays import FAR_EXPONENT, is_integer, squared_norms
 from maxmargin.runtime.arrays import csr_arrays
 from maxmargin.runtime.validation import Array
-from maxmargin.svm.models.multiclass import pairs, votes_with_confidence
+from maxmargin.svm.models.multiclass import PairTable, pairs, votes_with_confidence
 
 LINEAR, KIND_RBF, KIND_LAPLACIAN, KIND_POLYNOMIAL, KIND_SIGMOID = range(5)
 NO_LABEL, SIGN, REGION, HIGHEST, VOTES, CONFIDENCE = range(6)
@@ -32,14 +32,7 @@ def support_coefficients(estimator: Any) -> Array:
     dual = estimator.dual_coef_.toarray() if sp.issparse(estimator.dual_coef_) else estimator.dual_coef_
     if getattr(estimator, "_scheme", "") != "ovo" or len(estimator.classes_) == 2:
         return dual.T
-    n_classes = len(estimator.classes_)
-    of_class = support_codes(estimator)
-    table = pairs(n_classes)
-    C = np.zeros((dual.shape[1], len(table)))
-    for column, (i, j) in enumerate(table):
-        C[of_class == i, column] = dual[j - 1, of_class == i]
-        C[of_class == j, column] = dual[i, of_class == j]
-    return C
+    return PairTable(dual, estimator.n_support_).coefficients()
 
 
 def explained(estimator: Any, decision: Array, prediction: Any) -> tuple[Array, str]:

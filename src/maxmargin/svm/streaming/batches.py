@@ -6,9 +6,10 @@ Labels are numbers or texts, weights may all be zero in one batch, and an error 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -50,12 +51,19 @@ def labels(y: Array) -> Array:
     return y
 
 
-def places(names: Array, y: Array) -> tuple[Array, Array]:
-    """The place of every label among the sorted names, and whether it is there."""
+class Places(NamedTuple):
+    """The place of every label among sorted names, and whether it is there."""
+
+    at: Array
+    known: Array
+
+
+def places(names: Array, y: Array) -> Places:
+    """Where the labels of a batch are among the sorted names of classes."""
     if (names.dtype.kind in "OUS") != (y.dtype.kind in "OUS"):
         raise ValueError(f"y has labels like {y[:1].tolist()}, but the classes are {names.tolist()[:10]}.")
     at = np.minimum(np.searchsorted(names, y), len(names) - 1).astype(np.int64)
-    return at, np.asarray(names[at] == y)
+    return Places(at, np.asarray(names[at] == y))
 
 
 def batch_weights(sample_weight: Any, n: int) -> Array:
@@ -67,6 +75,11 @@ def batch_weights(sample_weight: Any, n: int) -> Array:
 
 def passes(batches: Any, epochs: int) -> Callable[[], Iterator[Any]]:
     """A function that starts a pass over the batches."""
+    if isinstance(batches, str | os.PathLike):
+        raise TypeError(
+            f"batches is the name of a file, {os.fspath(batches)!r}: read it in batches, "
+            f"fit_stream(read_batches({os.fspath(batches)!r}, target=...))."
+        )
     if not isinstance(batches, Iterable):
         if not callable(batches):
             raise TypeError(

@@ -31,6 +31,7 @@ from maxmargin.runtime.validation import (
     warn,
 )
 from maxmargin.svm.linear.coef_bounds import has_bounds
+from maxmargin.svm.linear.parameters import intercept_of
 from maxmargin.svm.streaming.batches import batch_weights, labels, named, opened, passes, places, ready
 from maxmargin.svm.streaming.learner import Stream, StreamRun, kept_apart, nothing_learnt, streams
 from maxmargin.svm.streaming.report import Estimate, StreamReport, estimate
@@ -62,7 +63,7 @@ class StreamingMixin:
         if isinstance(self.class_weight, str):  # balanced weights are those of the frequencies
             share[self._present] = 1.0 / self.class_weight_[self._present]
         totals = float(self.report_.n_samples) * share / share.sum()
-        kind, scaling = self._intercept()
+        kind, scaling = intercept_of(self)
         return Stream.after(coef, self.intercept_, totals, self.class_weight_, kind=kind, scaling=scaling)
 
     def _admit(self: Any, X: Any, y: Any, classes: Any, sample_weight: Any) -> tuple[Points, Array, Array]:
@@ -83,7 +84,7 @@ class StreamingMixin:
                 f"X has entries beyond {LARGEST_ENTRY:.0e}, whose squares overflow: scale the columns of X."
             )
         y, weights = labels(y), batch_weights(sample_weight, X.shape[0])
-        kind, scaling = self._intercept()
+        kind, scaling = intercept_of(self)
         if stream is not None and not stream.is_open and np.array_equal(classes, self.classes_):
             classes = None  # repeated
         announced = None if classes is None else check_labels(labels(np.asarray(classes)))[0]
@@ -104,15 +105,15 @@ class StreamingMixin:
         """The stream with the classes of y, and those announced now; an error for classes that were not announced."""
         names = self.classes_
         if announced is not None:
-            lost = names[~places(announced, names)[1]]
-            more = announced[~places(names, announced)[1]]
+            lost = names[~places(announced, names).known]
+            more = announced[~places(names, announced).known]
             if len(lost) or (len(more) and not stream.is_open):
                 raise ValueError(
                     f"classes={announced.tolist()} are not those of the stream, {names.tolist()}: "
                     + (f"{lost.tolist()} have been met." if len(lost) else f"{more.tolist()} were not announced.")
                 )
         for these in (y,) if announced is None else (announced, y):
-            known = places(names, these)[1]
+            known = places(names, these).known
             new = these[:0] if known.all() else np.unique(these[~known])
             if len(new) and not stream.is_open:
                 raise ValueError(
@@ -140,7 +141,7 @@ class StreamingMixin:
     def _learn(self: Any, X: Points, y: Array, weights: Array, stop: Stop | None = None) -> None:
         self._stream.learn(
             X,
-            places(self.classes_, y)[0],
+            places(self.classes_, y).at,
             weights,
             C=float(self.C),
             squared=self.loss == "squared_hinge",
@@ -291,7 +292,8 @@ class StreamingMixin:
             run.epoch, rows, weight, i = run.epoch + 1, run.rows, 0.0, -1
             for i, batch in enumerate(begin()):
                 with named(f"batch {i + 1} of epoch {run.epoch}"):
-                    X, y, weights = self._admit(*opened(batch)[:2], classes, opened(batch)[2])
+                    X, y, sample_weight = opened(batch)
+                    X, y, weights = self._admit(X, y, classes, sample_weight)
                     self._factors()
                 if run.holds(i):
                     if run.epoch == 1:
@@ -328,7 +330,7 @@ class StreamingMixin:
             values = np.concatenate([self._values(X) for X, _, _ in run.held])
             found = estimate(
                 values,
-                np.concatenate([places(self.classes_, y)[0] for _, y, _ in run.held]),
+                np.concatenate([places(self.classes_, y).at for _, y, _ in run.held]),
                 self._codes(values),
                 np.concatenate([weights for _, _, weights in run.held]),
                 self.class_weight_,

@@ -83,6 +83,7 @@ class StreamReport(TextReport):
     Attributes
     ----------
     model, parameters : str
+        What was fitted, and with which parameters.
     ended : str
         How the run ended.
     complete : bool
@@ -97,6 +98,7 @@ class StreamReport(TextReport):
         After each epoch, on the rows held out: lambda/2 |w|^2 + mean loss, with lambda = 1 / (C n), its standard error,
         and the error rate. NaN if no rows are held out.
     seconds : float
+        Duration in seconds.
     advice : str
         Advice, if any.
 

@@ -44,6 +44,14 @@ export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
+/** Makes the type of a box smaller (--fit) until all its words are in sight; at the least size the box scrolls. */
+export function fitWords(node, sizes = [1, 0.9, 0.8]) {
+  for (const size of sizes) {
+    node.style.setProperty("--fit", String(size));
+    if (node.scrollHeight <= node.clientHeight + 1) return;
+  }
+}
+
 /** A number short enough for a label: three digits that matter, no exponent in the usual range. */
 export function short(value, digits = 3) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";

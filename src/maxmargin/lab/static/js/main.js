@@ -242,4 +242,10 @@ window.addEventListener("popstate", async () => {
   save(false);
 });
 
+/** What a summary opens comes into sight: it may be the last thing in a panel that scrolls. */
+document.addEventListener("click", (event) => {
+  const details = /** @type {any} */ (event.target).closest?.("summary")?.parentElement;
+  if (details) requestAnimationFrame(() => details.open && details.scrollIntoView({ block: "nearest" }));
+});
+
 boot();

@@ -219,15 +219,15 @@ export function axes(g, frame, palette) {
   lines(ys, (t) => frame.py(t), (at) => (g.moveTo(0, at), g.lineTo(frame.width, at)));
   g.textAlign = "center";
   g.textBaseline = "bottom";
-  for (const t of xs) if (frame.px(t) > 2.5 * frame.rem && frame.px(t) < frame.width - frame.rem) halo(g, palette, label(t), frame.px(t), frame.height - pad);
+  for (const t of xs) if (frame.px(t) > 2.5 * frame.rem && frame.px(t) < frame.width - frame.rem) halo(g, palette, label(t), frame.px(t), frame.height - pad, palette.muted, pad);
   g.textAlign = "left";
   g.textBaseline = "middle";
-  for (const t of ys) if (frame.py(t) > 0.8 * frame.rem && frame.py(t) < frame.height - 2 * frame.rem) halo(g, palette, label(t), pad, frame.py(t));
+  for (const t of ys) if (frame.py(t) > 0.8 * frame.rem && frame.py(t) < frame.height - 2 * frame.rem) halo(g, palette, label(t), pad, frame.py(t), palette.muted, pad);
 }
 
-/** Text that is readable on any colour. */
-export function halo(g, palette, text, x, y, colour = palette.muted) {
-  g.lineWidth = 3;
+/** Text that is readable on any colour; `gap`, the pixels by which lines keep away from it, joins its words. */
+export function halo(g, palette, text, x, y, colour = palette.muted, gap = 1.5) {
+  g.lineWidth = 2 * gap;
   g.lineJoin = "round";
   g.strokeStyle = palette.plane;
   g.strokeText(text, x, y);

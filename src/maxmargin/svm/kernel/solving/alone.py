@@ -6,6 +6,7 @@ The certificate is computed from float64 values of f, apart from the solver; a s
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -64,9 +65,8 @@ def solve_one(context: FitContext, sub: Subproblem, solver: KernelSolver, gram: 
         n_iter += solution.n_iter
         f, a = solution.f, solution.a
         stopped = solution.status in (Status.DEADLINE, Status.INTERRUPTED)
-        if not solution.fresh:
-            f = optimality.audited(problem, a, f, gram, finished=solution.status.converged, stopped=stopped)
-        f = verified(problem, a, f, values, stopped=stopped)
+        audit = partial(optimality.audited, problem, a, gram=gram, finished=solution.status.converged)
+        f = verified(problem, a, f, values, refine=None if solution.fresh else audit, stopped=stopped)
         offset = optimality.offsets(problem, a, problem.gradient(f, a))
         certificate = optimality.certify(problem, a, f, offset)
         status = certified_status(solution.status, certificate, float(np.abs(a).sum()), context.tol * problem.tol_scale)
@@ -75,4 +75,4 @@ def solve_one(context: FitContext, sub: Subproblem, solver: KernelSolver, gram: 
         start, tol = a, 0.5 * tol
     gram.scratch.release()
     solution = replace(solution, n_iter=n_iter, status=status)
-    return BinaryModel(sub.rows, problem, solution, certificate, f, *problem.scalars(offset), control.seen)
+    return BinaryModel(sub.rows, problem, solution, certificate, f, *problem.scalars(offset), control.reports)

@@ -30,6 +30,8 @@ from maxmargin.kernels.gram.far_rows import LENGTH_LIMIT
 from maxmargin.kernels.gram.sides import Form, form_of
 from maxmargin.problems.certificate import Certificates
 from maxmargin.problems.dual import DualProblem
+from maxmargin.problems.optimality import sides
+from maxmargin.problems.verification import verified
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array, Points
 from maxmargin.svm.models.multiclass import pair_classes
@@ -350,13 +352,7 @@ def solve_posed(
         (posed.runs, posed.at, posed.linear, posed.lower, posed.upper, posed.target, posed.totals, a, f),
         (table, counts, status),
         (RULES[posed.kind], posed.joined, float(tol * posed.tol_scale), float(posed.epsilon), max_steps),
-        (
-            threads,
-            float(budget),
-            blocks,
-            not values.single,
-            at_once,
-        ),
+        (threads, float(budget), blocks, not values.single, at_once),
         lambda: control.stop() is not None,
     )
     violation, primal, dual, stationarity, outside, complementarity, norm = table[2 * count :].reshape(7, count)
@@ -374,20 +370,35 @@ def _verify(
     posed: Posed, defined: DefinedValues, a: Array, f: Array, violation: Array, status: Array, tol: float
 ) -> None:
     """Values of f and the violation by definition, for problems called optimal; one that misses tol is not."""
-    two_sided = posed.kind in ("eps_svr", "nu_svr")
     for p in np.flatnonzero(status == OPTIMAL):
         variables, rows = slice(posed.at[p], posed.at[p + 1]), posed.rows(int(p))
-        a_p, n = a[variables], len(rows)
-        coef = a_p[:n] + a_p[n:] if two_sided else a_p
-        used = np.flatnonzero(coef)
-        values = defined.product(rows[used], coef[used], rows)
-        f[variables] = np.concatenate((values, values)) if two_sided else values
-        gradient = f[variables] + posed.linear[variables]
-        rise = np.where(a_p < posed.upper[variables], gradient, np.inf)
-        fall = np.where(a_p > posed.lower[variables], gradient, -np.inf)
-        split = 0 if posed.joined else int(np.diff(posed.start)[posed.runs[p, 0]])
-        parts = (slice(split), slice(split, None))
-        spreads = [fall[part].max(initial=-np.inf) - rise[part].min(initial=np.inf) for part in parts]
-        violation[p] = max(0.0, *spreads)
+        problem, n = _dual_problem(posed, int(p)), len(rows)
+        values = verified(problem, a[variables], f[variables][:n], defined.subset(rows))
+        f[variables] = np.tile(values, problem.n_variables // n)
+        rise, fall = sides(problem, a[variables], problem.gradient(values, a[variables]))
+        violation[p] = max(0.0, float(np.max(fall - rise)))
         if not violation[p] <= tol * posed.tol_scale:
             status[p] = CREEPS
+
+
+def _dual_problem(posed: Posed, p: int) -> DualProblem:
+    """Problem p as one of its own."""
+    variables, n, count = slice(posed.at[p], posed.at[p + 1]), len(posed.rows(p)), posed.at[p + 1] - posed.at[p]
+    lower, upper = posed.lower[variables], posed.upper[variables]
+    group = np.zeros(count, np.int64)
+    if not posed.joined:
+        group[int(np.diff(posed.start)[posed.runs[p, 0]]) :] = 1
+    return DualProblem(
+        kind=posed.kind,
+        target=posed.target[variables][:n],
+        bound=(upper - lower)[:n],
+        row=np.tile(np.arange(n), count // n),
+        sign=np.ones(count),
+        linear=posed.linear[variables],
+        lower=lower,
+        upper=upper,
+        group=group,
+        totals=posed.totals[p, : 1 if posed.joined else 2],
+        epsilon=posed.epsilon,
+        tol_scale=posed.tol_scale,
+    )

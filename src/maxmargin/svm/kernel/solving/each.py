@@ -28,6 +28,7 @@ from maxmargin.svm.kernel.context import CONCURRENT_PROBLEMS, FitContext
 from maxmargin.svm.kernel.solving import batch
 from maxmargin.svm.kernel.solving.batch import KernelValues, Posed, Solved
 from maxmargin.svm.kernel.solving.outcomes import BinaryModel, SolvedProblems, Subproblem
+from maxmargin.svm.kernel.warm_start import WarmStart
 from maxmargin.svm.report import SolverUsed
 
 SERIAL_MAX_ROWS = 500  # rows of a problem up to which threads cost more than they bring
@@ -201,7 +202,7 @@ def _attempt(sub: Subproblem, solved: Solved, p: int, control: Control) -> Batch
     _report(control, steps, certificate, int(solved.n_support[p]))
     offset = solved.offset[p, : len(problem.totals)]
     solution = Solution(a, f, status, steps, fresh=True)
-    model = BinaryModel(sub.rows, problem, solution, certificate, f, *problem.scalars(offset), control.seen)
+    model = BinaryModel(sub.rows, problem, solution, certificate, f, *problem.scalars(offset), control.reports)
     return BatchAttempt(model, None, evaluations)
 
 
@@ -218,11 +219,10 @@ def untouched(sub: Subproblem, status: Status) -> BinaryModel:
 
 
 def solve_pairs(
-    context: FitContext, rows: Array, bounds: Array, n_classes: int, start_of: Callable[[Posed], Array | None]
+    context: FitContext, rows: Array, bounds: Array, n_classes: int, warm_start: WarmStart | None
 ) -> SolvedProblems | None:
     """C-SVC of all pairs of classes, over canonical rows with finite bounds, as one batch; None where another way is
-    better. ``start_of`` gives the variables to start from, or None for zero. What the batch leaves unfinished is solved
-    one by one."""
+    better. What the batch leaves unfinished is solved one by one."""
     posed = batch.pairs_of_classes(context.target[rows], bounds, n_classes)
     if len(rows) < context.n:
         posed = replace(posed, order=rows[posed.order])
@@ -239,7 +239,7 @@ def solve_pairs(
         control=context.control,
         budget=context.budget,
         threads=context.threads,
-        start=start_of(posed),
+        start=None if warm_start is None else warm_start.start_of_pairs(context, posed),
         index=index,
     )
     _report_batch(context.control, solved)

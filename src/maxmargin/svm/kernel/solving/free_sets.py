@@ -31,14 +31,14 @@ def newton_point(problem: DualProblem, K: Array, start: Array) -> Array:
         return np.asarray((K @ problem.coefficients(d))[row])
 
     total, lower, upper, g = float(problem.totals[0]), problem.lower, problem.upper, problem.linear
-    d, seen = start, set()
+    d, visited = start, set()
     at_lower, at_upper = d <= lower, d >= upper
     for _ in range(MAX_SYSTEMS):
         free = np.flatnonzero(~(at_lower | at_upper))
         sets = at_lower.tobytes() + at_upper.tobytes()
-        if len(free) == 0 or sets in seen:
+        if len(free) == 0 or sets in visited:
             break
-        seen.add(sets)
+        visited.add(sets)
         fixed = np.where(at_lower, lower, np.where(at_upper, upper, 0.0))
         slope = g + product(fixed)
         solution = _on_free(K[np.ix_(row[free], row[free])], slope[free], total - float(fixed.sum()))

@@ -62,7 +62,7 @@ def solve_joint(
     evaluations = context.evaluations + (0 if gram is context.gram else gram.evaluations)
     used = SolverUsed(CrammerSinger.name, "the joint problem is one over all classes", evaluations)
     solution = replace(solution, status=status)
-    outcome = KernelOutcome.of_solutions([certificate], [solution], used, [control.seen], np.ones(1))
+    outcome = KernelOutcome.of_solutions([certificate], [solution], used, [control.reports], np.ones(1))
     predicted = context.target.copy()  # of rows without weight their own
     predicted[rows] = np.where(labels.present, F, -np.inf).argmax(axis=1)
     found = SolvedJoint(rows, problem, gram, solution.a, F)

@@ -69,7 +69,7 @@ def solve_near(
             f[rows] = gram.product(*_terms(problem, a), rows)
             gradient = problem.gradient(f, a)
         rows = _moving_rows(problem, a, gradient)
-        change = _change(problem, rows, a, gradient, 0.0 if balanced else missing)
+        change, moving = _change(problem, rows, a, gradient, 0.0 if balanced else missing)
         posed = batch.one_problem(change)
         values, places = (None, None) if posed is None else values_for(posed)
         if posed is None or values is None or control.stop() is not None:
@@ -88,7 +88,7 @@ def solve_near(
         elif solved.status[0] != batch.OPTIMAL:
             return None
         steps, evaluations = steps + int(solved.steps[0]), evaluations + int(solved.evaluations[0])
-        a[_variables(problem, rows)] += solved.a
+        a[moving] += solved.a
         a = problem.at_bounds(a)
         moved = change.coefficients(solved.a)
         changed = np.flatnonzero(moved)
@@ -104,7 +104,7 @@ def _certified(context: FitContext, sub: Subproblem, a: Array, f: Array, steps: 
     certificate = optimality.certify(problem, a, f, offset)
     status = certified_status(Status.OPTIMAL, certificate, float(np.abs(a).sum()), goal)
     solution = Solution(a, f, status, steps, fresh=True)
-    return BinaryModel(sub.rows, problem, solution, certificate, f, *problem.scalars(offset), control.seen)
+    return BinaryModel(sub.rows, problem, solution, certificate, f, *problem.scalars(offset), control.reports)
 
 
 def _newton_steps(
@@ -172,23 +172,9 @@ def _moving_rows(problem: DualProblem, a: Array, gradient: Array) -> Array:
     return chosen
 
 
-def _variables(problem: DualProblem, rows: Array) -> Array:
-    """The variables of some rows, one set after the other."""
-    return np.concatenate([rows + k * problem.n_rows for k in range(problem.n_variables // problem.n_rows)])
-
-
-def _change(problem: DualProblem, rows: Array, a: Array, gradient: Array, total: float) -> DualProblem:
-    """The problem of the change of some rows' variables, whose sum is ``total``."""
-    at = _variables(problem, rows)
-    return replace(
-        problem,
-        target=problem.target[rows],
-        bound=problem.bound[rows],
-        row=np.tile(np.arange(len(rows)), len(at) // len(rows)),
-        sign=problem.sign[at],
-        linear=gradient[at],
-        lower=problem.lower[at] - a[at],
-        upper=problem.upper[at] - a[at],
-        group=problem.group[at],
-        totals=np.full_like(problem.totals, total),
-    )
+def _change(problem: DualProblem, rows: Array, a: Array, gradient: Array, total: float) -> tuple[DualProblem, Array]:
+    """The problem of the change of some rows' variables, whose sum is ``total``, and which variables these are."""
+    part, at = problem.restricted(rows)
+    lower, upper = part.lower - a[at], part.upper - a[at]
+    totals = np.full_like(problem.totals, total)
+    return replace(part, linear=gradient[at], lower=lower, upper=upper, totals=totals), at

@@ -170,7 +170,8 @@ export function createHints() {
   const begin = el("div", { class: "hint", hidden: true }, el("b", {}, `${touch ? "Tap" : "Click"} in the plane to add a point`), ...second);
   const another = el("div", { class: "hint low", hidden: true }, ...other, ", and the two are separated");
   const now = el("div", { class: "hint low", hidden: true }, `Now ${touch ? "tap" : "click"} to add a point of this class`);
-  const drag = el("div", { class: "hint low", hidden: true }, el("b", {}, "Drag a point with a ring: the margin follows"), `${touch ? "tap" : "click"} anywhere to add a point`);
+  const followed = el("span", {}, "margin");
+  const drag = el("div", { class: "hint low", hidden: true }, el("b", {}, "Drag a point with a ring: the ", followed, " follows"), `${touch ? "tap" : "click"} anywhere to add a point`);
   let [dragged, rings, several] = [false, false, false];
   const invite = () => (drag.hidden = dragged || !several || !rings);
   return {
@@ -190,6 +191,7 @@ export function createHints() {
       now.hidden = classes.size !== 1 || brush === only;
       setText(key, only === 0 ? "2" : "1");
       several = classes.size > 1;
+      setText(followed, classes.size > 2 ? "boundary" : "margin"); // only of two classes is the margin drawn
       invite();
     },
   };

@@ -78,17 +78,18 @@ function labels(g, frame, palette, { fit, show, points }) {
   for (const [level, text] of levels) {
     const lines = fit.lines[level];
     let best = /** @type {[number, number]|null} */ (null);
-    let free = false; // of points
+    let least = Infinity; // points that it hides
     for (let k = 0; k < lines.length; k += 4) {
       const [x, y] = [frame.px(lines[k]), frame.py(lines[k + 1])];
       const inside = x > 3 * rem && x < frame.width - 3 * rem && y > (frame.least ? 6 : 4.2) * rem && y < frame.height - 2.4 * rem;
-      if (!inside || (free && y >= best[1])) continue;
-      const clear = !dots.some((dot) => covers(dot, x, y));
-      if ((!best || clear > free || (clear === free && y < best[1])) && taken.every(([u, v]) => Math.abs(u - x) > 4 * rem || Math.abs(v - y) > 1.6 * rem)) [best, free] = [[x, y], clear];
+      if (!inside || (least === 0 && y >= best[1])) continue;
+      if (taken.some(([u, v]) => Math.abs(u - x) <= 4 * rem && Math.abs(v - y) <= 1.6 * rem)) continue;
+      const hides = dots.reduce((count, dot) => count + Number(covers(dot, x, y)), 0);
+      if (hides < least || (hides === least && y < best[1])) [best, least] = [[x, y], hides];
     }
     if (!best) continue;
     taken.push(best);
-    halo(g, palette, text, ...best, palette.ink);
+    halo(g, palette, text, ...best, palette.ink, 0.25 * rem);
   }
 }
 

@@ -23,7 +23,7 @@ export const KERNELS = [
 export const SCHEMES = [
   ["ovo", "one-vs-one, votes"],
   ["ovr", "one-vs-rest, highest score"],
-  ["crammer_singer", "jointly (Crammer and Singer)"],
+  ["crammer_singer", "jointly (Crammer–Singer)"],
 ];
 export const USES = { rbf: ["gamma"], poly: ["gamma", "degree"], linear: [], laplacian: ["gamma"], intersection: [] };
 export const QUICK = ["rbf", "poly", "linear", "laplacian"]; // kernels fast enough to learn from more

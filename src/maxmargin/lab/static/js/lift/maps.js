@@ -13,6 +13,9 @@ export const MAPS = [
   { name: "polar", title: "Polar coordinates", formula: both("(x, y) → (r, θ)"), gamma: false, eye: [0, 1.35] },
 ];
 
+/** Words of an answer, which have gamma, with the width that the page shows. @param {string} text @param {"sigma"|"gamma"} width */
+export const inWidth = (text, width) => (width === "sigma" ? text.replace("exp(−γ r²)", "exp(−r² / 2σ²)") : text);
+
 /** Which map an example is meant for. */
 export const SUITED = { circles: "radial", xor: "quadratic", moons: "rbf_surface", spirals: "rbf_surface", gaussian: "rbf_surface" };
 

@@ -7,6 +7,7 @@ import { outline, ring } from "../markers.js";
 import { halo } from "../plot.js";
 import { rgb } from "../theme.js";
 import { paintAxes, paintFloor, paintWalls } from "./axes.js";
+import { inWidth } from "./maps.js";
 import { inCube, middle, mix } from "./polygons.js";
 
 const SATURATED = 2; // |f| at which the colour of a side is strongest
@@ -18,9 +19,9 @@ const LIFT = 0.035; // what lies on a surface is painted a little before it
  * @param {CanvasRenderingContext2D} g
  * @param {import("./camera.js").Camera} camera
  * @param {{scene: import("./scene.js").Scene|null, t: number, show: Record<string, boolean>, hover: any}} given
- * @param {any} palette @param {number} rem
+ * @param {any} palette @param {{rem: number, width: "sigma"|"gamma"}} settings
  */
-export function paintSpace(g, camera, { scene, t, show, hover }, palette, rem) {
+export function paintSpace(g, camera, { scene, t, show, hover }, palette, { rem, width }) {
   g.fillStyle = palette.plane;
   g.fillRect(0, 0, camera.width, camera.height);
   const project = camera.look();
@@ -29,7 +30,7 @@ export function paintSpace(g, camera, { scene, t, show, hover }, palette, rem) {
   if (!scene) return;
   const style = { g, project, palette, rem, t, unit: rem / 15 };
   const { x0, x1, y0, y1 } = scene.view;
-  const lifted = scene.answer.axes.map((name) => name.replace(/^\((.*)\)$/, "$1").replace("(-", "(−"));
+  const lifted = scene.answer.axes.map((name) => inWidth(name.replace(/^\((.*)\)$/, "$1"), width));
   const flat = scene.upright ? lifted : ["x", "y", ""];
   const flatRanges = scene.upright ? scene.ranges : [[x0, x1], [y0, y1], [0, 1]];
   paintAxes(g, project, palette, rem, { flat, lifted, ranges: scene.ranges, flatRanges, floor: scene.floor, width: camera.width, t });

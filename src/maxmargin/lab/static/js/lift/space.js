@@ -138,7 +138,7 @@ export class Space {
     g.beginPath();
     g.rect(0, 0, width, height);
     g.clip();
-    paintSpace(g, this.camera, this.host.given(), ctx.palette(), ctx.settings.rem);
+    paintSpace(g, this.camera, this.host.given(), ctx.palette(), ctx.settings);
     g.restore();
   }
 }

@@ -10,7 +10,7 @@ import { USES } from "./state.js";
 const MODELS = [
   ["ridge_poly", "Ridge, powers of x"],
   ["ridge_gauss", "Ridge, Gaussian bumps"],
-  ["kernel_ridge", "Kernel ridge, Gaussian kernel"],
+  ["kernel_ridge", "Kernel ridge, Gaussian"],
   ["svr", "Support vectors (SVR)"],
 ];
 const FORMULAS = {

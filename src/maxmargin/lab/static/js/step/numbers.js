@@ -12,6 +12,14 @@ const ROWS = [
   ["errors", "wrong side"],
 ];
 
+const ROUNDING = 1e-12; // of the objective: a gap below it, of either sign, is that of the last digits
+
+/** A number of a frame. */
+function figure(frame, key) {
+  const value = frame[key];
+  return ["gap", "violation"].includes(key) && Math.abs(value) < ROUNDING * Math.max(1, Math.abs(frame.primal)) && value !== null ? 0 : value;
+}
+
 export function createNumbers() {
   const table = el("table", { class: "figures" });
   const note = el("p", { class: "note", hidden: true });
@@ -38,11 +46,12 @@ export function createNumbers() {
       if (shape !== JSON.stringify(names)) build(names);
       shape = JSON.stringify(names);
       table.hidden = shown.length === 0;
+      // two solvers may have two problems (with and without intercept): the solution is that of the first which has one
+      const exact = (shown.find(({ run }) => run.solver !== "perceptron") ?? shown[0])?.run;
       ROWS.forEach(([key], j) => {
-        shown.forEach(({ run, k }, c) => setText(cells[j][c], short(run.frames[k][key], 4)));
-        // two solvers may have two problems (with and without intercept): the solution is that of the first
-        const own = shown[0]?.run.solver === "perceptron" && !["n_support", "errors"].includes(key); // its loss is another one than the SVM's
-        setText(cells[j][shown.length], short(own ? null : (shown[0]?.run.answer.final[key] ?? null), 4));
+        shown.forEach(({ run, k }, c) => setText(cells[j][c], short(figure(run.frames[k], key), 4)));
+        const own = exact?.solver === "perceptron" && !["n_support", "errors"].includes(key); // its loss is another one than the SVM's
+        setText(cells[j][shown.length], short(own ? null : (exact?.answer.final[key] ?? null), 4));
       });
     },
   };

@@ -1,6 +1,6 @@
 /** One solver on the screen: its name and step, the plane, the charts and the sentence of the frame. */
 
-import { el, setText, short } from "../dom.js";
+import { el, fitWords, setText, short } from "../dom.js";
 import { Plane, sharp } from "../plot.js";
 import { frameUnder, paintCharts } from "./charts.js";
 import { layersOf } from "./picture.js";
@@ -46,6 +46,7 @@ export class Pane {
     this.editor = new SetEditor(this.plane, { ...host.editor, hovered: (at) => host.hovered(at?.point ?? null) });
     this.plane.layers = [...layersOf(() => this.scene), (g, frame, palette) => g.canvas === this.canvas && this.editor.paintCursor(g, frame, palette)];
     new ResizeObserver(() => this.paintCharts()).observe(this.charts);
+    new ResizeObserver(() => fitWords(this.note)).observe(this.note);
     ctx.onSettings(() => this.paintCharts());
     const seek = (event) => {
       const found = event.buttons === 1 && this.run ? frameUnder(this.run, this.chartSize, event.offsetX, event.offsetY) : null;
@@ -111,6 +112,7 @@ export class Pane {
     if (frame.mistakes !== undefined) parts.push(`${frame.mistakes.toLocaleString("en")} mistake${frame.mistakes === 1 ? "" : "s"}`);
     setText(this.place, parts.join(", "));
     setText(this.note, this.k === last ? `${frame.note} ${answer.ended}` : frame.note);
+    fitWords(this.note);
   }
 
   /** While it plays, screen readers are spared. */

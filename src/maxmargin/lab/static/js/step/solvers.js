@@ -4,13 +4,13 @@
 
 /** @type {Solver[]} */
 export const SOLVERS = [
-  { name: "smo", title: "SMO", about: "two α per step", hard: true },
-  { name: "coordinate_descent", title: "Coordinate descent", about: "one α, no intercept", hard: true },
-  { name: "active_set", title: "Active set", about: "all free α at once", hard: true },
+  { name: "smo", title: "SMO", about: "two α", hard: true },
+  { name: "coordinate_descent", title: "Coordinate descent", about: "one α", hard: true },
+  { name: "active_set", title: "Active set", about: "all free α", hard: true },
   { name: "barrier", title: "Barrier", about: "inside the bounds", hard: true },
   { name: "newton", title: "Newton", about: "squared slack", hard: false },
-  { name: "subgradient", title: "Sub-gradient", about: "all points per step", hard: false },
-  { name: "pegasos", title: "Pegasos", about: "one random point", hard: false },
+  { name: "subgradient", title: "Sub-gradient", about: "all points", hard: false },
+  { name: "pegasos", title: "Pegasos", about: "one point", hard: false },
   { name: "perceptron", title: "Perceptron", about: "every mistake", hard: true },
 ];
 

@@ -8,9 +8,9 @@
 
 import { boxOf, pointsOf } from "../classify/state.js";
 import { five, hiddenOf, isNumber, penaltyOf, showAllBut, viewOf } from "../data.js";
-import { el, setText, short } from "../dom.js";
+import { el, fitWords, setText, short } from "../dom.js";
 import { latest } from "../latest.js";
-import { mapOf, SUITED } from "../lift/maps.js";
+import { inWidth, mapOf, SUITED } from "../lift/maps.js";
 import { createMorph } from "../lift/morph.js";
 import { SHOWN, createPanel } from "../lift/panel.js";
 import { Scene } from "../lift/scene.js";
@@ -64,7 +64,11 @@ function mount(root, context) {
   load(side);
   document.addEventListener("keydown", key);
   document.addEventListener("server-back", () => (presets ? ask() : load(side)));
-  ctx.onSettings(() => (morph.turning = space.alive));
+  ctx.onSettings(() => {
+    morph.turning = space.alive;
+    write();
+  });
+  new ResizeObserver(() => fitWords(sentences)).observe(sentences);
 }
 
 async function load(side) {
@@ -171,9 +175,15 @@ const ask = () => panel && asking.ask();
 function show(found, sentence = "") {
   scene = found;
   tell(sentence);
-  sentences.replaceChildren(...(scene?.answer.comment ?? []).map((text) => el("p", {}, pretty(text))));
+  write();
   plane.redraw();
   space.redraw();
+}
+
+/** What there is to say about the scene, all of it in sight. */
+function write() {
+  sentences.replaceChildren(...(scene?.answer.comment ?? []).map((text) => el("p", {}, pretty(text))));
+  fitWords(sentences);
 }
 
 function tell(sentence) {
@@ -183,7 +193,7 @@ function tell(sentence) {
 
 /** "+1.5 x -2 y" as mathematics is printed. */
 const pretty = (text) =>
-  text
+  inWidth(text, ctx.settings.width)
     .replaceAll("sum of alpha_i y_i", "Σ αᵢ yᵢ")
     .replaceAll("x_i", "xᵢ")
     .replace(/(^|[ (])-(?=[\d.])/g, "$1−");
