@@ -162,3 +162,8 @@ def test_a_problem_alone_is_a_batch_up_to_the_size_where_working_sets_are_faster
     assert SVC().fit(X, y).report_.solver == "active_set"
     assert NuSVC(nu=0.3).fit(X, y).report_.solver == "active_set"
     assert SVC().fit(X, np.arange(len(X)) % 2 + y).report_.solver == "batch"  # pairs share kernel values
+    far = X + 5 * np.sign(X[:, :1])
+    easy = SVC().fit(far, X[:, 0] > 0).report_  # a few steps
+    assert (easy.solver, easy.converged) == ("batch", True)
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        assert SVC(max_iter=50).fit(X, y).report_.status is Status.MAX_ITER

@@ -254,11 +254,6 @@ class KernelValues:
             defined = None
         return cls((np.ascontiguousarray(K),), (1, 1, 1.0, 0.0, False), 0, defined=defined)
 
-    @property
-    def row_length(self) -> float:
-        """Numbers that a row of points takes, on the average."""
-        return len(self.points[2]) / max(1, len(self.points[0]) - 1) if self.sparse else self.features
-
     def bytes_needed(self, start: Array) -> float:
         """Kernel values that must be in memory at once, in bytes, for segments of rows that start there."""
         if not self.sparse:
@@ -343,6 +338,7 @@ def solve_posed(
     blocks = (
         count < threads
         and values.features >= WIDE_MIN_FEATURES
+        and max_steps > posed.largest  # fewer steps take few rows
         and 8.0 * (posed.largest + BLOCK_PADDING_ROWS) ** 2 <= budget
     )
     _native.solve_batch(
