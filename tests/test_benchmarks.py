@@ -17,7 +17,7 @@ import maxmargin
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import exact, growth, invariances, records
+from benchmarks import _records_data, exact, growth, invariances, records
 from benchmarks._cold import Start
 from benchmarks._data import RECIPES, MissingDataError, load, read_npz
 from benchmarks._evaluate import Evaluation, Kernel, evaluate
@@ -405,12 +405,12 @@ def test_records_call_a_missed_tolerance_failed():
 
 
 def test_generated_records():
-    X, y = (records.two_planes()[part] for part in "Xy")
+    X, y = (_records_data.two_planes()[part] for part in "Xy")
     assert set(np.unique(X[:, 0])) == {-1.0, 1.0}
     assert set(np.unique(X[:, 1:])) == {-1.0, 0.0, 1.0}
     expected = np.where(X[:, 0] > 0, 3 + 3 * X[:, 1] + 2 * X[:, 2] + X[:, 3], -3 + 3 * X[:, 4] + 2 * X[:, 5] + X[:, 6])
     assert np.std(y - expected) == pytest.approx(1.0, abs=0.02)
-    unit = records.unit_columns({"X": np.array([[0, 5], [10, 5], [5, 5], [2, 5], [1, 5]]), "y": np.arange(5)})
+    unit = _records_data.unit_columns({"X": np.array([[0, 5], [10, 5], [5, 5], [2, 5], [1, 5]]), "y": np.arange(5)})
     assert unit["X_train"].shape == (4, 2)
     assert np.vstack((unit["X_train"], unit["X_test"])).max() == 1.0
     assert len(records.generated(30)[0]) == 30
