@@ -1,5 +1,7 @@
 """Searches in cells: every row in one cell, every point with the model of its cell, and honest names and refusals."""
 
+import signal
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin
-from maxmargin import SVCCV
+from maxmargin import SVCCV, FitInterrupted
 from maxmargin.model_selection.partition import Partition
 
 
@@ -193,3 +195,25 @@ def test_a_search_that_is_stopped_keeps_the_cells_it_has():
         search = clone(searching(cells=200, max_seconds=0.02, n_jobs=1)).fit(X, y)
     assert search.status_ != "complete"
     assert search.predict(X).shape == y.shape
+
+
+def test_an_interrupted_search_keeps_the_cells_that_are_done():
+    X, y = waves(900)
+    calls = []
+
+    def score(model, points, labels):
+        calls.append(len(points))
+        if len(calls) == at:
+            signal.raise_signal(signal.SIGINT)
+        return float(np.mean(model.predict(points) == labels))
+
+    at = 2  # in the first cell: there is no model yet
+    with pytest.raises(KeyboardInterrupt):
+        searching(scoring=score, n_jobs=1).fit(X, y)
+    at, calls[:] = 20, []  # two values of C, two of gamma and three folds: in the second cell
+    search = searching(scoring=score, n_jobs=1)
+    with pytest.raises(FitInterrupted), pytest.warns(ConvergenceWarning, match="searched 1 of 4 cells"):
+        search.fit(X, y)
+    assert search.status_ == "interrupted by the user"
+    assert [model is not None for model in search.best_estimator_.models_].count(True) == 1
+    assert np.mean(search.predict(X) == y) > 0.5
