@@ -10,6 +10,9 @@ f = K b (without the intercept), each binary model is
     eps-SVR     b_i in [-C, C]                    h = -y_i b_i + epsilon |b_i|      total 0
     one-class   b_i in [0, 1]                     h = 0                             total nu n
 
+The problems with nu are these too, but a coefficient may only be exchanged for one of its class (nu-SVC, whose f is
+normalised by r = nu n / sum |b_i|, and C = 1/r) or of its side of the tube (nu-SVR, whose epsilon follows from f).
+
 The violation m - M is the largest slope of a coefficient that may fall minus the smallest of one that may rise
 (slopes of 1/2 b'Kb + h; LIBSVM stops at m - M <= tol). The dual objective is the negative of the above, the primal
 one is 1/2 |w|^2 plus the losses of f + intercept.
@@ -27,6 +30,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
+KINDS = ("OneClassSVM", "SVR", "SVC", "NuSVR", "NuSVC")
+IMPLIED_RESOLUTION = 1e-8  # relative, of a bound that is computed from a sum of coefficients
 BLOCK = 2_000_000  # kernel values computed at a time, in each thread
 
 
@@ -124,7 +129,7 @@ class BinaryModel:
 
 
 def evaluate(estimator: Any, X: Any, y: Any, *, kernel: Kernel | None = None) -> Evaluation:
-    """Judge a fitted ``SVC``, ``SVR`` or ``OneClassSVM`` of any library on its training data.
+    """Judge a fitted estimator of any library, one of ``KINDS``, on its training data.
 
     Parameters
     ----------
@@ -138,7 +143,7 @@ def evaluate(estimator: Any, X: Any, y: Any, *, kernel: Kernel | None = None) ->
     params = estimator.get_params()
     X = X.astype(np.float64)
     kernel = kernel or kernel_of(params, X)
-    kind = next((kind for kind in ("OneClassSVM", "SVR", "SVC") if type(estimator).__name__ == kind), None)
+    kind = next((kind for kind in KINDS if type(estimator).__name__ == kind), None)
     if kind is None or params.get("class_weight") is not None:
         raise ValueError(f"The evaluator cannot judge {estimator!r}.")
     support = np.asarray(estimator.support_, np.int64).ravel()
@@ -146,7 +151,7 @@ def evaluate(estimator: Any, X: Any, y: Any, *, kernel: Kernel | None = None) ->
     dual_coef = estimator.dual_coef_
     resolution = 4 * float(np.finfo(dual_coef.dtype).eps)
     dual_coef = (dual_coef.toarray() if sp.issparse(dual_coef) else np.asarray(dual_coef)).astype(np.float64)
-    if kind == "SVC":
+    if kind.endswith("SVC"):
         classes = np.unique(y)
         codes = np.searchsorted(classes, y)
         columns = _one_vs_one(dual_coef, codes[support], len(classes))
@@ -220,7 +225,7 @@ def _binary_models(
     everything = np.arange(len(F))
     if kind == "OneClassSVM":
         yield BinaryModel(everything, coef[:, 0], np.zeros(len(F)), F[:, 0], b[0])
-    elif kind == "SVR":
+    elif kind.endswith("SVR"):
         yield BinaryModel(everything, coef[:, 0], np.asarray(y, np.float64), F[:, 0], b[0])
     elif codes.max() == 1:
         yield BinaryModel(everything, coef[:, 0], 2.0 * codes - 1.0, F[:, 0], b[0])
@@ -236,6 +241,8 @@ def _judge(
 ) -> tuple[float, float, float, float]:
     """Primal, dual, m - M and infeasibility of one binary model. Within ``resolution`` (relative, the rounding of the
     published coefficients) a coefficient is at its bound."""
+    if kind.startswith("Nu"):
+        return _judge_nu(kind, params, model, resolution)
     y, f, coef = model.y, model.f, model.coef
     half_norm = 0.5 * float(coef @ f)
     value = f + model.intercept
@@ -260,9 +267,44 @@ def _judge(
         loss = np.maximum(0.0, rho - f).sum() - total * rho
         linear = 0.0
     may_rise, may_fall = coef < upper - resolution * C, coef > lower + resolution * C
-    violation = 0.0
-    if may_rise.any() and may_fall.any():
-        violation = max(0.0, float(falling[may_fall].max() - rising[may_rise].min()))
+    violation = _exchange(falling[may_fall], rising[may_rise])
     outside = max(0.0, float((lower - coef).max()), float((coef - upper).max())) / C
     unbalanced = abs(float(coef.sum()) - total) / max(float(np.abs(coef).sum()), np.finfo(float).tiny)
     return half_norm + float(loss), -half_norm - linear, violation, max(outside, unbalanced)
+
+
+def _exchange(falling: np.ndarray, rising: np.ndarray) -> float:
+    """m - M: the largest slope of what may fall minus the smallest of what may rise."""
+    return max(0.0, float(falling.max() - rising.min())) if len(falling) and len(rising) else 0.0
+
+
+def _judge_nu(
+    kind: str, params: dict[str, Any], model: BinaryModel, resolution: float
+) -> tuple[float, float, float, float]:
+    """A problem with nu is the one with the C, or the epsilon, that follows from its solution: objectives are those.
+    The violation is that of its own exchanges, in its own scale, as LIBSVM measures it."""
+    y, f, coef = model.y, model.f, model.coef
+    resolution = max(resolution, IMPLIED_RESOLUTION)
+    size, asked = float(np.abs(coef).sum()), float(params["nu"]) * len(y)
+    if kind == "NuSVC":
+        scale = asked / max(size, np.finfo(float).tiny)
+        implied = {"C": 1.0 / scale}
+        sides = [(y > 0, y * coef, y * f), (y < 0, y * coef, y * f)]
+        missing = abs(float((y * coef).sum()) - size)  # a coefficient of the wrong sign
+    else:
+        scale, C = 1.0, float(params["C"])
+        inside = (coef != 0) & (np.abs(coef) < C * (1 - resolution))
+        errors = np.abs(y - f - model.intercept)
+        bounds = errors[np.abs(coef) >= C * (1 - resolution)], errors[coef == 0]
+        between = 0.5 * (min(bounds[0], default=0.0) + max(bounds[1], default=0.0))
+        implied = {"C": C, "epsilon": float(np.median(errors[inside])) if inside.any() else between}
+        everywhere = np.ones(len(y), bool)
+        sides = [(everywhere, coef, f - y), (everywhere, -coef, y - f)]
+        missing = max(0.0, size - asked * C)
+    C = implied["C"]
+    violation = max(
+        _exchange(slope[rows & (value > resolution * C)], slope[rows & (value < C * (1 - resolution))])
+        for rows, value, slope in sides
+    )
+    primal, dual, _, infeasibility = _judge(kind.removeprefix("Nu"), implied, model, resolution)
+    return primal, dual, violation * scale, max(infeasibility, missing / max(size, np.finfo(float).tiny))

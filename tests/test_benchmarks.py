@@ -17,7 +17,7 @@ import maxmargin
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import exact, growth, invariances, records
+from benchmarks import _records_data, exact, growth, invariances, records
 from benchmarks._cold import Start
 from benchmarks._data import RECIPES, MissingDataError, load, read_npz
 from benchmarks._evaluate import Evaluation, Kernel, evaluate
@@ -157,7 +157,24 @@ def test_judge_is_not_fooled():
     with pytest.raises(ValueError, match="not the rows"):
         evaluate(model, X[::-1], y[::-1])
     with pytest.raises(ValueError, match="cannot judge"):
-        evaluate(sklearn.svm.NuSVC().fit(X, y), X, y)
+        evaluate(sklearn.svm.SVC(class_weight="balanced").fit(X, y), X, y)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_judge_of_problems_with_nu(library):
+    X, y = blobs(90, classes=3)
+    target = X[:, 0] + 0.3 * X[:, 1]
+    for estimator, goal in ((library.NuSVC(nu=0.4), y), (library.NuSVR(nu=0.3, C=5.0), target)):
+        for tol in (0.1, 1e-3):
+            judged = evaluate(estimator.set_params(tol=tol).fit(X, goal), X, goal)
+            assert judged.violation <= tol * (1 + 1e-6)
+            assert judged.infeasibility < 1e-9
+            assert judged.relative_gap < 10 * tol
+        estimator._dual_coef_ = estimator.dual_coef_ = estimator.dual_coef_ * 0.9  # no longer optimal
+        assert max(evaluate(estimator, X, goal).violation, evaluate(estimator, X, goal).relative_gap) > 2 * tol
+    model = library.NuSVR(nu=0.3, C=5.0).fit(X, target)
+    model.set_params(nu=0.2)
+    assert evaluate(model, X, target).infeasibility > 0.1  # the tube that was asked for is narrower
 
 
 def test_judge_does_not_know_the_library():
@@ -365,6 +382,20 @@ def test_records_beside_a_peer_and_a_missing_set(folder, tmp_path, capsys):
     assert only.count("| maxmargin |") == 1
 
 
+def test_records_compare_the_works_that_were_done():
+    lines = [
+        records.Line("a", "9 x 9", "maxmargin", 1.0, 2.0),
+        records.Line("a", "9 x 9", "sklearn", 4.0, 4.0, note="FAILED: violation above tol."),
+        records.Line("b", "9 x 9", "maxmargin", 1.0, 1.0),
+        records.Line("b", "9 x 9", "sklearn", 9.0, 9.0),
+        records.Line("c", "9 x 9", "maxmargin", 1.0, 1.0, note="FAILED: violation above tol."),
+        records.Line("c", "9 x 9", "sklearn", 1.0, 1.0),
+    ]
+    seconds, processor = records.comparison(lines)
+    assert "6.00 x our seconds, the geometric mean of 2 works; the least is 4.00 x, a" in seconds
+    assert "the least is 2.00 x, a" in processor
+
+
 def test_records_call_a_missed_tolerance_failed():
     X, y = blobs()
     model = sklearn.svm.SVC(gamma=0.4, tol=0.5).fit(X, y)
@@ -374,12 +405,12 @@ def test_records_call_a_missed_tolerance_failed():
 
 
 def test_generated_records():
-    X, y = (records.two_planes()[part] for part in "Xy")
+    X, y = (_records_data.two_planes()[part] for part in "Xy")
     assert set(np.unique(X[:, 0])) == {-1.0, 1.0}
     assert set(np.unique(X[:, 1:])) == {-1.0, 0.0, 1.0}
     expected = np.where(X[:, 0] > 0, 3 + 3 * X[:, 1] + 2 * X[:, 2] + X[:, 3], -3 + 3 * X[:, 4] + 2 * X[:, 5] + X[:, 6])
     assert np.std(y - expected) == pytest.approx(1.0, abs=0.02)
-    unit = records.unit_columns({"X": np.array([[0, 5], [10, 5], [5, 5], [2, 5], [1, 5]]), "y": np.arange(5)})
+    unit = _records_data.unit_columns({"X": np.array([[0, 5], [10, 5], [5, 5], [2, 5], [1, 5]]), "y": np.arange(5)})
     assert unit["X_train"].shape == (4, 2)
     assert np.vstack((unit["X_train"], unit["X_test"])).max() == 1.0
     assert len(records.generated(30)[0]) == 30

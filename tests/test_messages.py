@@ -370,6 +370,23 @@ MISTAKES = {
         ValueError,
         "y contains dates",
     ),
+    "columns of dates only": (
+        lambda: SVC().fit(pd.DataFrame({"opened": pd.date_range("2020-01-01", periods=30)}), Y),
+        ValueError,
+        "X contains dates in column 'opened'",
+        "2020-01-01",
+        "days since",
+    ),
+    "durations beside counts": (
+        lambda: LinearSVC().fit(pd.DataFrame({"n": range(30), "took": pd.to_timedelta(range(30), unit="h")}), Y),
+        ValueError,
+        "X contains dates in column 'took'",
+    ),
+    "an array of dates to predict for": (
+        lambda: SVC().fit(X, Y).predict(np.full(X.shape, "2020-01-01", dtype="datetime64[D]")),
+        ValueError,
+        "X contains dates in column 0",
+    ),
     "one class": (lambda: SVC().fit(X, np.zeros(30)), ValueError, "greater than one", "OneClassSVM"),
     "mixed labels": (
         lambda: SVC().fit(X, np.array([1, "a"] * 15, dtype=object)),

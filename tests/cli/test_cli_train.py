@@ -158,7 +158,13 @@ class TestClasses:
         assert call("train", path).exit_code == 0
         other = write_table(tmp_path / "other.csv", ["word", "number", "label"], [["new", 1, "a"]])
         assert call("train", path, "--test", other).exit_code == 0
-        assert "'new'" in refused("train", path, "--test", other, "--unknown", "error")
+        error = refused("train", path, "--test", other, "--unknown", "error")
+        assert error.startswith("Error: other.csv, column 'word': 1 value unknown to the model ('new'): correct them,")
+        known = write_table(
+            tmp_path / "known.csv", ["word", "number", "label"], [["ab"[k % 2], k, k % 2] for k in range(20)]
+        )
+        call("train", known, "--unknown", "error", "-o", tmp_path / "known.mm")
+        assert refused("predict", tmp_path / "known.mm", other).startswith("Error: other.csv, column 'word': 1 value")
 
 
 class TestNumbers:

@@ -148,3 +148,23 @@ def test_what_does_not_exist_is_said():
         counterfactual(KernelPCA(n_components=2).fit(X), X[0])
     with pytest.raises(ValueError, match="-1 "):
         counterfactual(OneClassSVM().fit(X), X[0], 2)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", Polynomial(degree=2, gamma=1.0, coef0=1.0)], ids=["rbf", "polynomial"])
+def test_with_a_fixed_feature_the_search_looks_in_all_directions(kernel):
+    """Support vectors may all lie on one side of the point, and the boundary is nearer on another one."""
+    X = np.random.default_rng(11).normal(size=(60, 3))
+    model = SVC(kernel=kernel, gamma=0.7, C=5.0).fit(X, X[:, 0] + X[:, 1] ** 2 > 0.6)
+    angle, radius = np.meshgrid(np.linspace(0, 2 * np.pi, 500), np.linspace(0.02, 5, 250))
+    for x in X[:8]:
+        plane = np.column_stack(
+            (radius.ravel() * np.cos(angle.ravel()), np.zeros(angle.size), radius.ravel() * np.sin(angle.ravel()))
+        )
+        other = model.predict(x + plane) != model.predict([x])[0]
+        if other.any():
+            found = counterfactual(model, x, fixed=[1])
+            assert found.change[1] == 0
+            assert found.distance <= radius.ravel()[other].min() + 1e-3
+        else:
+            with pytest.raises(ValueError, match="no point with the prediction"):
+                counterfactual(model, x, fixed=[1])

@@ -695,3 +695,12 @@ def test_everything_works_with_metadata_routing():
         model = KernelRidge(kernel="rbf").set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
         search = GridSearchCV(model, {"alpha": [0.1, 1.0]}).fit(X, y, sample_weight=weights)
     assert search.best_estimator_.dual_coef_.shape == (40,)
+
+
+@pytest.mark.parametrize("estimator", [KernelRidge(alpha=0.01), KernelRidgeCV(alphas=[0.01])])
+def test_an_indefinite_matrix_that_is_singular_too_says_both(estimator):
+    """Equal points of different targets need alpha, which is lost next to kernel values of 3e14."""
+    X, y = [[630741.0], [630741.0], [625105.0]], [0.54, 0.484, 0.942]
+    estimator = clone(estimator).set_params(kernel="poly", gamma="scale", coef0=-1.0)
+    with pytest.warns(LinAlgWarning, match=r"not positive definite: .* singular to working precision \(rank 2 of 3\)"):
+        estimator.fit(X, y, sample_weight=[1.0, 2.0, 1.0])

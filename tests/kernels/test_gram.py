@@ -300,6 +300,24 @@ def test_matrices_of_several_kernels(dtype):
         np.testing.assert_allclose(K, kernel_values(kernel, X, X), rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_products_of_the_linear_kernel_are_a_pass_over_the_points(form):
+    X = FORMS[form](POINTS)
+    for gram in (KernelGram(Linear(), X), TiledGram(Linear(), X)):
+        some = gram.subset(np.arange(1, N, 2))
+        coef = rng.standard_normal(some.n)
+        expected = POINTS[1::2] @ (POINTS[1::2].T @ coef)
+        np.testing.assert_allclose(some.product(np.arange(some.n), coef), expected, rtol=1e-5, atol=1e-5)
+        assert some.evaluations == some.n  # and not some.n ** 2
+        threaded = TiledGram(Linear(), X, threads=2).subset(np.arange(1, N, 2))
+        if isinstance(gram, TiledGram):
+            np.testing.assert_array_equal(
+                threaded.product(np.arange(some.n), coef), some.product(np.arange(some.n), coef)
+            )
+        with pytest.raises(Halted):
+            some.product(np.arange(some.n), coef, stop=lambda: True)
+
+
 @pytest.mark.parametrize("n", [1, 255, 256, 600])  # of one strip and of several
 def test_halves_of_matrices_against_all_of_them(n):
     rng = np.random.default_rng(n)

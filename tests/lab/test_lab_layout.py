@@ -56,7 +56,7 @@ def test_a_tour_leaves_room_for_all_sentences(
     for _ in range(step):
         page.locator("#tour").get_by_role("button", name="Next").click()
     idle(page)
-    shown = page.locator(words)
+    shown = page.locator(words).first
     expect(shown).to_contain_text("SMO converged" if tour == 2 else "support vectors")
     painted(page)
     assert shown.evaluate("(node) => node.scrollHeight - node.clientHeight") <= 1
@@ -95,6 +95,30 @@ def test_lines_keep_away_from_the_names_of_curves(modules: Any) -> None:
     assert min(ink[79:118]) > 400
     assert max(ink[:70]) < 100
     assert max(ink[130:]) < 100
+
+
+def test_captions_of_two_models_in_the_largest_type(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
+    second = {"kernel": {"name": "rbf", "gamma": 50}, "C": 100}
+    page = opened(link(lab, "classify", {"example": "moons", "compare": second}), height=720)
+    for _ in range(4):
+        page.get_by_role("button", name="Larger text").click()
+    idle(page)
+    for k in (0, 1):
+        caption = page.locator("#panel-classify .caption").nth(k)
+        expect(caption).to_contain_text("support vectors")
+        assert caption.evaluate("(node) => node.scrollHeight - node.clientHeight") <= 1
+
+
+def test_no_line_is_the_minus_of_an_axis_number(modules: Any) -> None:
+    """The line of y = 0 begins where its number does, not left of it, where it would make it "-0"."""
+    drawn = modules.evaluate("""import('/static/js/plot.js').then(({ Frame, axes }) => {
+        const g = new OffscreenCanvas(300, 200).getContext("2d");
+        axes(g, new Frame({ x0: -1, x1: 1, y0: -1, y1: 1 }, 300, 200, 15), { muted: "#000000", plane: "#ffffff" });
+        const row = g.getImageData(0, 100, 300, 1).data;
+        return Array.from({ length: 300 }, (_, x) => row[4 * x + 3]);
+    })""")
+    assert max(drawn[:3]) == 0
+    assert min(drawn[20:]) > 0
 
 
 @pytest.mark.parametrize(("example", "followed"), [("separable", "the margin"), ("six", "the boundary")])

@@ -1,5 +1,9 @@
 """Searches in cells: every row in one cell, every point with the model of its cell, and honest names and refusals."""
 
+import signal
+import time
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,8 +12,9 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin
-from maxmargin import SVCCV
+from maxmargin import SVCCV, FitInterrupted
 from maxmargin.model_selection.partition import Partition
+from maxmargin.runtime import control
 
 
 def waves(n, seed=0, noise=0.1):
@@ -187,9 +192,41 @@ def test_objects_have_no_cells():
         SVCCV(kernel="spectrum", Cs=[1.0], cells=100).fit(["abc", "abd"] * 150, [0, 1] * 150)
 
 
-def test_a_search_that_is_stopped_keeps_the_cells_it_has():
-    X, y = waves(3000)
-    with pytest.warns(ConvergenceWarning, match="of 16 cells"):
-        search = clone(searching(cells=200, max_seconds=0.02, n_jobs=1)).fit(X, y)
+def test_a_search_that_is_stopped_keeps_the_cells_it_has(monkeypatch):
+    """Its time is over in the second cell, by a clock that jumps."""
+    X, y = waves(900)
+    scores, jump = [], [0.0]
+
+    def score(model, points, labels):
+        scores.append(len(points))
+        jump[0] = 1000.0 * (len(scores) >= 20)
+        return float(np.mean(model.predict(points) == labels))
+
+    clock = SimpleNamespace(perf_counter=lambda: time.perf_counter() + jump[0])
+    monkeypatch.setattr(control, "time", clock)
+    with pytest.warns(ConvergenceWarning, match="of 4 cells"):
+        search = clone(searching(scoring=score, max_seconds=500.0, n_jobs=1)).fit(X, y)
     assert search.status_ != "complete"
     assert search.predict(X).shape == y.shape
+
+
+def test_an_interrupted_search_keeps_the_cells_that_are_done():
+    X, y = waves(900)
+    calls = []
+
+    def score(model, points, labels):
+        calls.append(len(points))
+        if len(calls) == at:
+            signal.raise_signal(signal.SIGINT)
+        return float(np.mean(model.predict(points) == labels))
+
+    at = 2  # in the first cell: there is no model yet
+    with pytest.raises(KeyboardInterrupt):
+        searching(scoring=score, n_jobs=1).fit(X, y)
+    at, calls[:] = 20, []  # two values of C, two of gamma and three folds: in the second cell
+    search = searching(scoring=score, n_jobs=1)
+    with pytest.raises(FitInterrupted), pytest.warns(ConvergenceWarning, match="searched 1 of 4 cells"):
+        search.fit(X, y)
+    assert search.status_ == "interrupted by the user"
+    assert [model is not None for model in search.best_estimator_.models_].count(True) == 1
+    assert np.mean(search.predict(X) == y) > 0.5

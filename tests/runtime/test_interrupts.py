@@ -360,16 +360,18 @@ X, y = load_iris(return_X_y=True)
 model = {model}
 model.fit(X, y)
 print("ready", flush=True)
+came = False
 while True:
     try:
-        try:
-            while True:
-                model.fit(X, y)
-        except KeyboardInterrupt:
-            model.predict(X)
-            print(signal.getsignal(signal.SIGINT) is signal.default_int_handler, flush=True)
-    except KeyboardInterrupt:  # after this line, and before the next fit
-        print(True, flush=True)
+        while True:
+            model.fit(X, y)
+            if came:  # reported here, where the next signal may come at once
+                came = False
+                print(restored, flush=True)
+    except KeyboardInterrupt:
+        came = True
+        model.predict(X)
+        restored = signal.getsignal(signal.SIGINT) is signal.default_int_handler
 """
 
 

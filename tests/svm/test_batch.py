@@ -152,3 +152,18 @@ def test_coefficients_that_are_no_pairs():
     table = PairTable.of_coefficients(unsorted[::-1])
     np.testing.assert_array_equal(table.coefficients(), unsorted[::-1])
     np.testing.assert_array_equal(table.counts, [1, 0, 1])
+
+
+def test_a_problem_alone_is_a_batch_up_to_the_size_where_working_sets_are_faster():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2600, 3))
+    y = (X[:, 0] + 0.5 * rng.standard_normal(len(X)) > 0).astype(int)
+    assert SVC().fit(X[:2000], y[:2000]).report_.solver == "batch"
+    assert SVC().fit(X, y).report_.solver == "active_set"
+    assert NuSVC(nu=0.3).fit(X, y).report_.solver == "active_set"
+    assert SVC().fit(X, np.arange(len(X)) % 2 + y).report_.solver == "batch"  # pairs share kernel values
+    far = X + 5 * np.sign(X[:, :1])
+    easy = SVC().fit(far, X[:, 0] > 0).report_  # a few steps
+    assert (easy.solver, easy.converged) == ("batch", True)
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        assert SVC(max_iter=50).fit(X, y).report_.status is Status.MAX_ITER

@@ -382,6 +382,17 @@ def test_bad_data_is_refused():
         Perceptron().fit(1e200 * IRIS, NAMES == "versicolor")
 
 
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_sums_that_overflow_with_the_right_sign_are_no_success(form):
+    """The first product overflows to the sign of the label, whatever the others are."""
+    X = np.array([[1e156, 1e156], [1e156, -3e156], [-1e156, 3e156], [-1e156, -1e156]])
+    y = X[:, 0] > 0
+    with pytest.raises(ValueError, match=r"w'x overflows.*scale"):
+        Perceptron(shuffle=False).partial_fit(form(X), y, classes=[False, True])
+    with pytest.raises(ValueError, match=r"w'x overflows.*scale"):
+        Perceptron(shuffle=False).fit(form(X), y)
+
+
 @NOT_SEPARABLE
 def test_very_large_and_very_small_values():
     for scale in (1e100, 1e-100, 1e7):

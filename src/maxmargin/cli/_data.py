@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -263,16 +264,21 @@ def _all_numbers(table: Table) -> Array:
 
 
 def note_unknown(encoder: Any, X: Any, voice: Voice) -> None:
-    """How many values of the rows the model cannot use: categories that it has no column for, and words for numbers."""
+    """How many values of the rows the model cannot use: categories that it has no column for, and words for numbers.
+
+    Such categories are an error if the model was trained with ``--unknown error``."""
     if encoder is None or not isinstance(X, Table):
         return
     for name, (words, form) in encoder.unreadable_values(X).items():
         voice.note(f"Note: column {name!r}: {unreadable_note(words, form)}.")
-    if encoder.handle_unknown != "ignore":
-        return
     for name, words in encoder.unknown_categories(X).items():
         common = [repr(cut(word, LABEL_LETTERS)) for word, _ in words.most_common(3)]
         shown = ", ".join(common) + (", ..." if len(words) > 3 else "")
+        if encoder.handle_unknown != "ignore":
+            raise UserError(
+                f"{Path(X.source).name}, column {name!r}: {counted(words.total(), 'value')} unknown to the model "
+                f"({shown}): correct them, or train without --unknown error."
+            )
         voice.note(f"Note: column {name!r}: {counted(words.total(), 'value')} unknown to the model ignored ({shown}).")
 
 

@@ -216,9 +216,9 @@ def fit(work: Work, voice: Voice) -> Model:
                 Z = step.fit_transform(Z)
                 steps.append((name, step))
         if work.encoder is not None and work.X_test is not None:
-            work.encoder.transform(work.X_test)  # what cannot be tested shows before the fit
-            if work.test_file:
+            if work.test_file or work.encoder.handle_unknown == "error":  # what cannot be tested shows before the fit
                 note_unknown(work.encoder, work.X_test, voice)
+            work.encoder.transform(work.X_test)
     n_classes = 2 if work.y is None or work.task != "classify" else len(np.unique(work.y))
     estimator = work.estimator
     with showing_progress(estimator.tol, count_problems(estimator, n_classes), work.max_seconds):

@@ -35,7 +35,7 @@ def answer_of(model: Model, kind: str, body: bytes, wanted: dict[str, bool]) -> 
         answers = predictions(model, X, wanted["values"], wanted["probabilities"], None)
     except Refused:
         raise
-    except (ValueError, TypeError, RecursionError, OverflowError, UserError, csv.Error) as error:
+    except (ValueError, TypeError, OverflowError, UserError, csv.Error) as error:
         sentence = error.message if isinstance(error, UserError) else one_line(error)
         raise Refused(400, sentence.replace("--", "")[:500]) from error
     found = {"n": len(rows), **{name: array.tolist() for name, array in by_kind(answers).items()}}
@@ -60,6 +60,8 @@ def _rows_of_json(body: bytes) -> list[dict[str, Any]]:
         given = json.loads(_text(body), parse_constant=no_number, parse_int=number, parse_float=number)
     except json.JSONDecodeError as error:
         raise Refused(400, f"The body is no JSON: {error}.") from None
+    except RecursionError:
+        raise Refused(400, "The body contains lists in lists: send a list of rows, each an object.") from None
     rows = given.get("rows") if isinstance(given, dict) else given
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
         raise Refused(400, 'Send {"rows": [{"column": value, ...}, ...]} with at least one row.')

@@ -2,14 +2,9 @@
 
     minimise |x' - x|^2    where   f_j(x') >= margin for all j,    low <= x' <= high
 
-with f_j the function of the wanted class against each other class. For linear functions this is a convex problem,
-whose solution is the nearest point. For other kernels the functions are replaced by their tangents at a point that has
-the wanted prediction, the convex problem is solved, and its solution is brought back across the boundary, again and
-again, from several such points: what it finds is a point with the wanted prediction near x, and no change
-of its features to first order is nearer.
-
-The convex problem is solved in its dual: x' = clip(x + A'l, low, high) for multipliers l >= 0, one after the other by
-bisection, each until its constraint holds.
+with f_j the function of the wanted class against each other class. For linear functions the solution is the nearest
+point; for other kernels, a point with the wanted prediction such that no change of its features to first order is
+nearer, the best of several that the search finds (:mod:`maxmargin.inspection._boundary_search`).
 """
 
 from __future__ import annotations
@@ -18,20 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 from sklearn.base import is_classifier, is_outlier_detector
 
-from maxmargin.inspection._functions import FittedFunctions, dense, dense_points, fitted_functions, winning
-from maxmargin.inspection.sensitivities import gradient, has_gradient
+from maxmargin.inspection._boundary_search import BoundarySearch
+from maxmargin.inspection._functions import FittedFunctions, dense_points, fitted_functions, winning
+from maxmargin.inspection.sensitivities import has_gradient
 from maxmargin.kernels import Linear
 from maxmargin.kernels.columns import column_indices
 from maxmargin.runtime.validation import Array, check_number
-
-MAX_STARTS = 4  # points with the wanted prediction that the search begins at
-SEARCH_MAX_STEPS = 100
-DUAL_PASSES = 200
-MAX_BISECTIONS = 60
-RELATIVE_PROGRESS = 1e-6  # of the distance, below which a search ends
 
 
 @dataclass(frozen=True)
@@ -153,7 +142,7 @@ def counterfactual(
         )
     names = getattr(estimator, "feature_names_in_", None)
     low, high = _box(row[0], fixed, bounds, names)
-    search = _Search(functions, row[0], low, high, margin)
+    search = BoundarySearch(functions, row[0], low, high, margin)
     point = search.run(wanted)
     kept = np.where(point == row[0], 0.0, point - row[0])
     after = np.asarray(estimator.predict(_like(x, point)))[0]
@@ -228,155 +217,3 @@ def _box(x: Array, fixed: Any, bounds: Any, names: Any) -> tuple[Array, Array]:
         name = f"feature {j}" if names is None else repr(str(names[j]))
         raise ValueError(f"bounds contradict each other for {name}: from {low[j]:g} to {high[j]:g}.")
     return low, high
-
-
-class _Search:
-    """The search for one point."""
-
-    def __init__(self, functions: FittedFunctions, x: Array, low: Array, high: Array, margin: float) -> None:
-        self.functions, self.x, self.low, self.high, self.margin = functions, x, low, high, margin
-        self.anchors = dense(functions.anchors)
-        terms = np.abs(functions.kernel.matrix(x[None], self.anchors)[0]) @ np.abs(functions.coefficients)
-        size = float((terms + np.abs(functions.intercept)).max(initial=0.0))
-        self.aim = margin * (1.0 + 1e-6) + 1e-12 * size  # a little more than what is accepted, for rounding
-
-    def values(self, point: Array) -> Array:
-        """All functions at one point."""
-        f = self.functions
-        return f.kernel.matrix(point[None], self.anchors)[0] @ f.coefficients + f.intercept
-
-    def value(self, point: Array) -> float:
-        """The smallest function."""
-        return float(self.values(point).min(initial=np.inf))
-
-    def slopes(self, point: Array) -> Array:
-        """The derivatives of all functions, one row each."""
-        kernel, C = self.functions.kernel, self.functions.coefficients
-        return np.array([gradient(kernel, point, self.anchors, C[:, t]) for t in range(C.shape[1])])
-
-    def clip(self, point: Array) -> Array:
-        return np.minimum(np.maximum(point, self.low), self.high)
-
-    def run(self, wanted: str) -> Array:
-        start = self.clip(self.x)
-        if self.value(start) >= self.margin:
-            return start
-        if isinstance(self.functions.kernel, Linear):
-            found = self.project(start, self.values(start), self.slopes(start))
-            found = None if found is None else self.restore(found)
-            if found is None:
-                raise ValueError(f"there is no point with the prediction {wanted} within the bounds.")
-            return found
-        best = None
-        for begin in self.starts():
-            found = self.descend(begin)
-            if best is None or np.linalg.norm(found - self.x) < np.linalg.norm(best - self.x):
-                best = found
-        if best is None:
-            raise ValueError(
-                f"no point with the prediction {wanted} was found within the bounds: the search began at all support "
-                "vectors. Fix fewer features, widen the bounds, or lower the margin."
-            )
-        return best
-
-    def starts(self) -> list[Array]:
-        """Points with the wanted prediction: support vectors with the fixed features of x, or where f rises to."""
-        inside = np.unique(self.clip(self.anchors), axis=0)
-        values = self.functions(inside).min(axis=1)
-        order = np.argsort(np.linalg.norm(inside - self.x, axis=1), kind="stable")
-        good = [inside[i] for i in order if values[i] >= self.margin][:MAX_STARTS]
-        if good:
-            return good
-        tried = [self.clip(self.x), *inside[np.argsort(-values, kind="stable")[:MAX_STARTS]]]
-        risen = [self.rise(point) for point in tried]
-        return [point for point in risen if self.value(point) >= self.margin]
-
-    def rise(self, point: Array) -> Array:
-        """Where the smallest function is larger."""
-
-        def downhill(at: Array) -> tuple[float, Array]:
-            values = self.values(at)
-            t = int(values.argmin())
-            C = self.functions.coefficients
-            return -float(values[t]), -gradient(self.functions.kernel, at, self.anchors, C[:, t])
-
-        found = minimize(
-            downhill, point, jac=True, method="L-BFGS-B", bounds=list(zip(self.low, self.high, strict=True))
-        )
-        return self.clip(found.x)
-
-    def descend(self, point: Array) -> Array:
-        """Nearer to x along the boundary, from a point with the wanted prediction."""
-        point = self.toward(self.clip(self.x), point)
-        for _ in range(SEARCH_MAX_STEPS):
-            before = float(np.linalg.norm(point - self.x))
-            step = self.project(point, self.values(point), self.slopes(point))
-            if step is None:
-                return point
-            for share in 0.5 ** np.arange(12.0):
-                tried = self.restore(self.clip(point + share * (step - point)))
-                if tried is not None and np.linalg.norm(tried - self.x) < before:
-                    point = tried
-                    break
-            if before - float(np.linalg.norm(point - self.x)) <= RELATIVE_PROGRESS * before:
-                return point
-        return point
-
-    def toward(self, outside: Array, inside: Array) -> Array:
-        """Where the segment crosses the boundary, on the side of ``inside``."""
-        for _ in range(MAX_BISECTIONS):
-            middle = (outside + inside) / 2.0
-            outside, inside = (outside, middle) if self.value(middle) >= self.margin else (middle, inside)
-        return inside
-
-    def restore(self, point: Array) -> Array | None:
-        """A point near this one on the right side; None if a few Newton steps find none."""
-        for _ in range(8):
-            if self.value(point) >= self.margin:
-                return point
-            values, slopes = self.values(point), self.slopes(point)
-            t = int(values.argmin())
-            free = np.where(self.low < self.high, slopes[t], 0.0)
-            size = float(free @ free)
-            if size == 0.0:
-                return None
-            point = self.clip(point + (self.aim - values[t]) / size * free)
-        return None
-
-    def project(self, at: Array, values: Array, slopes: Array) -> Array | None:
-        """The point nearest to x where values + slopes (x' - at) >= margin, within the box; None if there is none."""
-        needed = self.aim - values + slopes @ at
-        farthest = np.where(slopes > 0, self.high, np.where(slopes < 0, self.low, 0.0))
-        with np.errstate(invalid="ignore"):
-            reach = np.where(slopes != 0, slopes * farthest, 0.0).sum(axis=1)
-        if (reach < needed).any():
-            return None
-        weights = np.zeros(len(values))
-        for _ in range(DUAL_PASSES):
-            before = weights.copy()
-            for t in range(len(weights)):
-                weights[t] = self._weight(weights, t, slopes, float(needed[t]))
-            if np.abs(weights - before).max(initial=0.0) <= 1e-12 * max(1.0, weights.max(initial=0.0)):
-                break
-        return self.clip(self.x + weights @ slopes)
-
-    def _weight(self, weights: Array, t: int, slopes: Array, needed: float) -> float:
-        """The smallest multiplier for which constraint t holds, given the others."""
-        others = self.x + weights @ slopes - weights[t] * slopes[t]
-
-        def reached(weight: float) -> float:
-            return float(slopes[t] @ self.clip(others + weight * slopes[t]))
-
-        if reached(0.0) >= needed:
-            return 0.0
-        low, high = 0.0, max((needed - reached(0.0)) / float(slopes[t] @ slopes[t]), 1e-300)
-        if abs(reached(high) - needed) <= 1e-14 * abs(needed):  # no feature is at its bound
-            return high
-        for _ in range(1000):
-            if reached(high) >= needed:
-                break
-            low, high = high, 2.0 * high
-        for _ in range(MAX_BISECTIONS):
-            middle = (low + high) / 2.0
-            low, high = (low, middle) if reached(middle) >= needed else (middle, high)
-        return high

@@ -32,7 +32,7 @@ from maxmargin.runtime.callbacks import CallbackSupport, with_callbacks
 from maxmargin.runtime.canonical_rows import CanonicalRows, canonical_rows
 from maxmargin.runtime.control import Control, Status, print_note
 from maxmargin.runtime.estimator import parameters, shared_parameters
-from maxmargin.runtime.interrupts import KEPT_MODEL, catching_anew, interrupt_pending
+from maxmargin.runtime.interrupts import KEPT_MODEL, NothingKept, catching_anew, interrupt_pending
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.threads import effective_threads
 from maxmargin.runtime.transaction import all_or_nothing
@@ -251,7 +251,7 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
         best = table.best()
         reasons = table.error_reasons()
         if best is None and status is Status.INTERRUPTED:
-            raise KeyboardInterrupt("The search was interrupted before any cell had a score.")
+            raise NothingKept("The search was interrupted before any cell had a score.")
         if best is None and status is not None:
             raise TimeoutError(
                 f"The search ended before any cell had a score ({status.value}): there is no best model yet."

@@ -21,8 +21,9 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin.model_selection.results import ranks
-from maxmargin.runtime.control import Control, print_note
+from maxmargin.runtime.control import Control, Status, print_note
 from maxmargin.runtime.estimator import Estimator
+from maxmargin.runtime.interrupts import NothingKept
 from maxmargin.runtime.text_report import TextReport
 from maxmargin.runtime.threads import effective_threads, run_tiles
 from maxmargin.runtime.validation import Array, Points, check_new_points, check_number, check_weights, warn
@@ -204,7 +205,13 @@ def search_in_cells(search: Any, X: Any, y: Any, sample_weight: Any, groups: Any
         own = clone(alone)
         if search.max_seconds is not None:
             own.max_seconds = max(0.1, search.max_seconds - control.seconds)
-        found[k] = own.fit(X[rows], y[rows], None if sample_weight is None else weights[rows])
+        try:
+            own.fit(X[rows], y[rows], None if sample_weight is None else weights[rows])
+        except NothingKept:
+            return
+        if search.refit and not hasattr(own, "best_estimator_"):  # Ctrl-C left scores of some candidates
+            return
+        found[k] = own
         if search.verbose:
             print_note(f"{control.seconds:8.2f} s  cell {k + 1:,} of {len(cells):,}: {own.best_params_}")
 
@@ -227,6 +234,8 @@ def _publish(search: Any, control: Control, cells: Sequence[Array], found: Seque
     done = [k for k, own in enumerate(found) if own is not None]
     stopped = control.stop()
     if not done:
+        if stopped is Status.INTERRUPTED:
+            raise NothingKept("The search was interrupted before any cell was searched.")
         if stopped is not None:
             raise TimeoutError(f"The search ended before any cell was searched ({stopped.value}).")
         raise ValueError("Every cell has rows of one class only: there is nothing to search. Give fewer, larger cells.")

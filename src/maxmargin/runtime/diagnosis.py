@@ -63,13 +63,20 @@ def explained(error: Exception, X: Any, y: Any = None, *, name: str = "X", numer
 
 
 def check_columns(X: Any, name: str = "X") -> None:
-    """Refuse dates in a table of polars, which would become numbers of days without a word."""
-    if not hasattr(X, "get_column"):
+    """Refuse dates and durations, which would become numbers of days or nanoseconds without a word."""
+    if hasattr(X, "get_column"):  # polars
+        for column, kind in zip(X.columns, X.dtypes, strict=True):
+            if kind.is_temporal():
+                raise ValueError(_not_numbers(name, "dates", column, X.get_column(column)[0] if len(X) else None))
         return
-    for column, kind in zip(X.columns, X.dtypes, strict=True):
-        if kind.is_temporal():
-            first = X.get_column(column)[0] if len(X) else None
-            raise ValueError(_not_numbers(name, "dates", column, first))
+    if hasattr(X, "iloc") and getattr(X, "ndim", 0) == 2:
+        dtypes, columns = X.dtypes, X.columns
+    else:
+        dtypes, columns = [getattr(X, "dtype", None)], [0]
+    for place, dtype in enumerate(dtypes):
+        if getattr(dtype, "kind", "") in {"m", "M"}:
+            values = np.asarray(X.iloc[:, place] if hasattr(X, "iloc") else X)
+            raise ValueError(_not_numbers(name, "dates", columns[place], str(values.flat[0]) if values.size else None))
 
 
 def without_dates(y: Any) -> Any:

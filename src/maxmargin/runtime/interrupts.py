@@ -60,6 +60,10 @@ class FitInterrupted(KeyboardInterrupt):
         return type(self), self.args  # a model need not travel between processes with its exception
 
 
+class NothingKept(KeyboardInterrupt):
+    """Raised where Ctrl-C stops a fit that has no model yet; a fit that it serves goes on with what others found."""
+
+
 @dataclass
 class InterruptRequest:
     """Whether Ctrl-C has been pressed during a fit inside ``with interrupts(...) as request``.

@@ -27,7 +27,7 @@ from maxmargin.runtime.validation import (
     check_training,
     warn,
 )
-from maxmargin.solvers.teaching.perceptron import PerceptronRun, epochs
+from maxmargin.solvers.teaching.perceptron import PerceptronRun, epochs, largest_entry
 from maxmargin.svm.linear.function import LinearClassifier
 from maxmargin.svm.models.multiclass import one_vs_rest
 
@@ -328,10 +328,11 @@ class Perceptron(LinearClassifier, ClassifierMixin, Estimator):
         if not np.isin(y, self.classes_).all():
             raise ValueError(f"y has labels that are not among the classes, {self.classes_.tolist()}.")
         codes, random = np.searchsorted(self.classes_, y), check_random_state(self.random_state)
+        largest = largest_entry(X)
         for m, run in enumerate(self._runs):
             signs = np.where(codes == (1 if len(self._runs) == 1 else m), 1.0, -1.0)
             order = random.permutation(len(y)) if self.shuffle else np.arange(len(y))
-            self.mistakes_[m] += run.epoch(X, signs, order).mistakes
+            self.mistakes_[m] += run.epoch(X, signs, order, largest).mistakes
         self.n_iter_ += 1
         self._publish(self._runs, np.array([run.result for run in self._runs]))
         return self

@@ -156,16 +156,20 @@ class RidgeSystem:
         shifted = self.eigen.values + alpha
         noise, lowest = _noise(shifted), float(shifted.min())
         rank = int(np.count_nonzero(np.abs(shifted) > noise))
+        singular = f"singular to working precision (rank {rank} of {len(shifted)}) with alpha={alpha:g}"
         if lowest < -noise:
+            solved = "The linear system was solved, but its solution"
+            if rank < len(shifted):
+                solved = f"It is {singular}, too: the solution of least norm is used, which"
             message = (
                 f"K + alpha I is not positive definite: its smallest eigenvalue is {lowest:.3g}, so the kernel is no "
-                "inner product on this data. The linear system was solved, but its solution minimises nothing. Use a "
-                f"positive semidefinite kernel, or alpha > {alpha - lowest:.3g}."
+                f"inner product on this data. {solved} minimises nothing. Use a positive semidefinite kernel, or "
+                f"alpha > {alpha - lowest:.3g}."
             )
         elif rank < len(shifted):
             message = (
-                f"K + alpha I is singular to working precision (rank {rank} of {len(shifted)}) with alpha={alpha:g}: "
-                f"the solution of least norm is used. Choose a larger alpha, for instance {1e3 * noise:.0e}."
+                f"K + alpha I is {singular}: the solution of least norm is used. Choose a larger alpha, for instance "
+                f"{1e3 * noise:.0e}."
             )
         else:
             return

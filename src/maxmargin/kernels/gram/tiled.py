@@ -14,7 +14,7 @@ from contextlib import nullcontext
 import numpy as np
 
 from maxmargin import _native
-from maxmargin.kernels import Kernel
+from maxmargin.kernels import Kernel, Linear
 from maxmargin.kernels.gram.operator import KernelGram
 from maxmargin.kernels.gram.sides import Form, Panels, Side, form_of, varying_columns
 from maxmargin.runtime.threads import Stop, halt_on, run_strips, single_threaded_blas
@@ -221,6 +221,8 @@ class TiledGram(KernelGram):
     def product(
         self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False, stop: Stop | None = None
     ) -> Array:
+        if type(self.kernel) is Linear:
+            return self._linear_product(cols, coef, rows, stop)
         if single and not self.single_is_exact:
             if rows is None and self._mirrors(cols, coef):
                 return self._mirrored_product(cols, coef, stop)

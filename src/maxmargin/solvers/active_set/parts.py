@@ -90,8 +90,8 @@ def part_of(problem: DualProblem, rows: Array, *, total: float = 0.0, offset: fl
     part, ids = problem.restricted(rows)
     if offset is None:
         return replace(part, totals=np.array([total]))
-    untied = {"group": np.full(len(ids), -1), "totals": np.empty(0), "fit_intercept": False}
-    return replace(part, linear=part.linear - offset, **untied)
+    ungrouped, no_totals = np.full(len(ids), -1), np.empty(0)
+    return replace(part, linear=part.linear - offset, group=ungrouped, totals=no_totals, fit_intercept=False)
 
 
 def solve_parts(

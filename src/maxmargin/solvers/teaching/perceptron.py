@@ -72,8 +72,13 @@ class PerceptronRun:
         """v, or the mean of all v so far."""
         return self.v - self.s / self.n_passed if self.average and self.n_passed else self.v.copy()
 
-    def epoch(self, X: Points, y: Array, order: Array, stopped: Callable[[], bool] = lambda: False) -> Epoch:
-        """Learn from every point once, in the given order, and evaluate the outcome.
+    def epoch(
+        self, X: Points, y: Array, order: Array, largest: float, stopped: Callable[[], bool] = lambda: False
+    ) -> Epoch:
+        """Learn from every point once, in the given order, and evaluate the outcome. ``largest`` is that of X.
+
+        A sum that overflows may have the right sign and count as no mistake, by the order of its terms: v and X
+        together are refused where any sum of products of their entries could.
 
         Raises :class:`Stopped` when ``stopped`` returns true before that; but a first epoch is only cut short, so that
         there is something to return."""
@@ -83,9 +88,11 @@ class PerceptronRun:
         if passed < len(order) and not first:
             raise Stopped
         result = self.result
-        errors, passed, loss = self._pass(X, y, np.arange(len(y)), result, 0.0, (lambda: False) if first else stopped)
-        if not np.isfinite(loss):
+        with np.errstate(over="ignore", invalid="ignore"):
+            bound = float(np.abs(result).sum()) * max(1.0, largest) * len(y)
+        if not np.isfinite(bound):
             raise ValueError("w'x overflows in float64: scale the columns of X to about 1.")
+        errors, passed, loss = self._pass(X, y, np.arange(len(y)), result, 0.0, (lambda: False) if first else stopped)
         if passed < len(y):
             raise Stopped
         better = first or errors < self.fewest
@@ -116,6 +123,12 @@ class PerceptronRun:
         return mistakes, len(order), loss
 
 
+def largest_entry(X: Points) -> float:
+    """The largest absolute value in X."""
+    values = X.data if sp.issparse(X) else X
+    return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+
+
 def epochs(
     run: PerceptronRun,
     X: Points,
@@ -129,10 +142,11 @@ def epochs(
     y = np.ascontiguousarray(y, np.float64)
     if not sp.issparse(X):
         X = np.require(X, requirements=["C", "A"])
+    largest = largest_entry(X)
     for _ in range(max_epochs):
         order = np.arange(len(y)) if random is None else random.permutation(len(y))
         try:
-            epoch = run.epoch(X, y, order, stopped)
+            epoch = run.epoch(X, y, order, largest, stopped)
         except Stopped:
             return
         yield epoch

@@ -45,7 +45,7 @@ export function setText(node, text) {
 }
 
 /** Makes the type of a box smaller (--fit) until all its words are in sight; at the least size the box scrolls. */
-export function fitWords(node, sizes = [1, 0.9, 0.8]) {
+export function fitWords(node, sizes = [1, 0.9, 0.8, 0.7]) {
   for (const size of sizes) {
     node.style.setProperty("--fit", String(size));
     if (node.scrollHeight <= node.clientHeight + 1) return;

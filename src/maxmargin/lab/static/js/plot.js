@@ -216,13 +216,13 @@ export function axes(g, frame, palette) {
   const xs = ticks(x0, x1, frame.width / (5.5 * frame.rem));
   const ys = ticks(y0, y1, frame.height / (4.5 * frame.rem));
   lines(xs, (t) => frame.px(t), (at) => (g.moveTo(at, 0), g.lineTo(at, frame.height)));
-  lines(ys, (t) => frame.py(t), (at) => (g.moveTo(0, at), g.lineTo(frame.width, at)));
+  lines(ys, (t) => frame.py(t), (at) => (g.moveTo(pad, at), g.lineTo(frame.width, at))); // left of a number a line would be its minus
   g.textAlign = "center";
   g.textBaseline = "bottom";
-  for (const t of xs) if (frame.px(t) > 2.5 * frame.rem && frame.px(t) < frame.width - frame.rem) halo(g, palette, label(t), frame.px(t), frame.height - pad, palette.muted, pad);
+  for (const t of xs) if (frame.px(t) > 2.5 * frame.rem && frame.px(t) < frame.width - frame.rem) halo(g, palette, label(t), frame.px(t), frame.height - pad);
   g.textAlign = "left";
   g.textBaseline = "middle";
-  for (const t of ys) if (frame.py(t) > 0.8 * frame.rem && frame.py(t) < frame.height - 2 * frame.rem) halo(g, palette, label(t), pad, frame.py(t), palette.muted, pad);
+  for (const t of ys) if (frame.py(t) > 0.8 * frame.rem && frame.py(t) < frame.height - 2 * frame.rem) halo(g, palette, label(t), pad, frame.py(t));
 }
 
 /** Text that is readable on any colour; `gap`, the pixels by which lines keep away from it, joins its words. */

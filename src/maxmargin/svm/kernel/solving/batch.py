@@ -338,6 +338,7 @@ def solve_posed(
     blocks = (
         count < threads
         and values.features >= WIDE_MIN_FEATURES
+        and max_steps > posed.largest  # fewer steps take few rows
         and 8.0 * (posed.largest + BLOCK_PADDING_ROWS) ** 2 <= budget
     )
     _native.solve_batch(

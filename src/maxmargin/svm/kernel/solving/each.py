@@ -33,6 +33,11 @@ from maxmargin.svm.report import SolverUsed
 
 SERIAL_MAX_ROWS = 500  # rows of a problem up to which threads cost more than they bring
 NEAR_MIN_ROWS = 1_000  # of an update of a nearby solution; below, the general way takes a few milliseconds
+# Rows of a problem alone up to which a batch is the fastest way, where rows are short or long (measured on magic,
+# covtype, spambase; a9a, mnist). Beyond, its steps, which run over all rows, cost more than those of working sets: six
+# times as much on 5,000 rows of a9a.
+ALONE_MAX_ROWS, WIDE_ALONE_MAX_ROWS = 2_400, 4_000
+TRIAL_STEPS = 500  # of a larger problem as a batch: few support vectors take less time than one working set
 BATCH_REASON = "small problems are solved together in one compiled call"
 
 
@@ -123,6 +128,18 @@ def kernel_values(context: FitContext, posed: Posed) -> tuple[KernelValues | Non
     return values, None
 
 
+def fastest_alone(posed: Posed, values: KernelValues) -> bool:
+    """Whether a batch beats working sets also if the problem is the only one. Problems that share their kernel values
+    are faster together, and regression takes the same way for one target as for several."""
+    if posed.n_problems > 1 or posed.kind not in ("c_svc", "nu_svc", "one_class") or not values.features:
+        return True
+    row_length = len(values.points[2]) / max(1, len(values.points[0]) - 1) if values.sparse else values.features
+    wide = row_length >= batch.WIDE_MIN_FEATURES
+    if wide and values.sparse:  # text: working sets would compute long rows again and again
+        return True
+    return posed.largest <= (WIDE_ALONE_MAX_ROWS if wide else ALONE_MAX_ROWS)
+
+
 @dataclass(frozen=True)
 class BatchAttempt:
     """What came of a problem as a batch of one: a model, or where another solver should go on."""
@@ -151,6 +168,9 @@ def _solve_as_batch(
     if not batch.suits(posed, values, budget):
         return unsolved
     assert values is not None
+    first = control
+    if not fastest_alone(posed, values) and not 0 <= control.max_iter <= TRIAL_STEPS:
+        first = replace(control, max_iter=TRIAL_STEPS)
     begin = None
     if any(sub.start is not None or sub.problem.totals.any() for sub in subs):
         starts = [s.problem.start() if s.start is None else s.problem.feasible(s.start) for s in subs]
@@ -159,12 +179,14 @@ def _solve_as_batch(
         posed,
         values,
         tol=context.tol,
-        control=control,
+        control=first,
         budget=budget,
         threads=context.threads,
         start=begin,
         index=rows if index is None else index[rows],
     )
+    if first is not control and solved.status[0] == batch.MAX_STEPS:
+        solved.status[0] = batch.CREEPS
     alone = len(subs) == 1
     return [_attempt(sub, solved, p, control if alone else control.of_one()) for p, sub in enumerate(subs)]
 
@@ -213,6 +235,8 @@ def solve_pairs(
     if not batch.suits(posed, values, context.budget):
         return None
     assert values is not None
+    if not fastest_alone(posed, values):
+        return None
     solved = batch.solve_posed(
         posed,
         values,

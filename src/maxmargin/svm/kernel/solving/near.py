@@ -92,7 +92,7 @@ def solve_near(
         a = problem.at_bounds(a)
         moved = change.coefficients(solved.a)
         changed = np.flatnonzero(moved)
-        f = f + _product(gram, rows[changed], moved[changed])
+        f = f + gram.product(rows[changed], moved[changed], single=True)
     return None
 
 
@@ -129,7 +129,7 @@ def _start(context: FitContext, sub: Subproblem, gram: Gram) -> tuple[Array, Arr
     if last is None:
         assert sub.start is not None
         a = problem.feasible(sub.start)
-        return a, _product(gram, *_terms(problem, a))
+        return a, gram.product(*_terms(problem, a), single=True)
     a = problem.at_bounds(np.clip(last.values, problem.lower, problem.upper))
     columns, cut = _terms(problem, a - last.values)
     new = np.ones(problem.n_rows, bool)
@@ -140,7 +140,7 @@ def _start(context: FitContext, sub: Subproblem, gram: Gram) -> tuple[Array, Arr
     if len(rows) and len(used):
         f[rows] = gram.product(used, coefficient, rows, single=True)
     if len(columns):
-        f += _product(gram, columns, cut)
+        f += gram.product(columns, cut, single=True)
     if len(last.coefficient):
         gone = KernelExpansion(context.kernel, last.points, last.coefficient[:, None], np.zeros(1))
         old = last.known
@@ -153,14 +153,6 @@ def _terms(problem: DualProblem, a: Array) -> tuple[Array, Array]:
     coefficient = problem.coefficients(a)
     used = np.flatnonzero(coefficient)
     return used, coefficient[used]
-
-
-def _product(gram: Gram, columns: Array, coefficient: Array) -> Array:
-    """K[:, columns] @ coefficient; of the linear kernel by w."""
-    points = gram.linear_points()
-    if points is None or len(columns) == 0:
-        return gram.product(columns, coefficient, single=True)
-    return np.asarray(points @ (points[columns].T @ coefficient))
 
 
 def _moving_rows(problem: DualProblem, a: Array, gradient: Array) -> Array:

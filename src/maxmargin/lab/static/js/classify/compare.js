@@ -1,7 +1,7 @@
 /** A second plane beside the first: the same points, another kernel, width and C, or the loss that counts errors. */
 
 import { group, select } from "../controls.js";
-import { el, setText, short } from "../dom.js";
+import { el, fitWords, setText, short } from "../dom.js";
 import { asking, latest } from "../latest.js";
 import { createModelControls, kernelWords } from "../model.js";
 import { Plane } from "../plot.js";
@@ -67,6 +67,7 @@ export function createCompare(ctx, { prepare, picture, changed, main }) {
     if (root.hidden) return;
     setText(captions[0], `A: ${main()}`);
     setText(captions[1], `B: ${captionOf(model, options, fit, ctx.settings.width)}`);
+    for (const caption of captions) fitWords(caption);
   }
 
   /** Errors are counted by a line only. */

@@ -39,7 +39,7 @@ export function createStrip({ ctx, plane, points, at, move }) {
       g.globalAlpha = t === 0 ? 0.6 : 0.13;
       g.lineWidth = 1;
       g.beginPath();
-      g.moveTo(0, y);
+      g.moveTo(0.35 * frame.rem, y); // as in plot.js
       g.lineTo(frame.width, y);
       g.stroke();
       g.globalAlpha = 1;
@@ -73,7 +73,7 @@ export function createStrip({ ctx, plane, points, at, move }) {
   function words(g, frame, palette) {
     g.font = `${0.78 * frame.rem}px system-ui, sans-serif`;
     g.textBaseline = "middle";
-    for (const t of heights(frame)) halo(g, palette, short(t), 0.35 * frame.rem, Math.round(frame.py(t)) + 0.5, palette.muted, 0.35 * frame.rem);
+    for (const t of heights(frame)) halo(g, palette, short(t), 0.35 * frame.rem, Math.round(frame.py(t)) + 0.5);
     const text = blend && !blend.exact ? "terms aᵢ k(xᵢ, x) of f(x)" : "weights bᵢ(x):  f(x) = Σ bᵢ(x) yᵢ";
     g.font = `600 ${0.85 * frame.rem}px system-ui, sans-serif`;
     g.textBaseline = "top";
