@@ -180,7 +180,7 @@ def test_svmlight_without_targets(tmp_path):
     data = read_data(path, labelled=False)
     assert data.X.toarray().tolist() == [[2, 0, 4], [0, 1, 0]]
     assert data.y is None
-    assert refusal(path) == "new.svm, line 3: b'1:2 3:4 # first': there is no target: put it first."
+    assert refusal(path) == "new.svm, line 3: '1:2 3:4 # first': there is no target: put it first."
     assert read_data(path, labelled=False, n_features=5).X.shape == (2, 5)
     assert read_data(path, labelled=False, columns=list("abcd")).columns == list("abcd")
     path = written(tmp_path, "new.svm", "1 1:2 3:4\n-1 2:1\n")
