@@ -20,7 +20,7 @@ import scipy.sparse as sp
 
 from maxmargin import _native
 from maxmargin.runtime.arrays import csr_arrays
-from maxmargin.runtime.threads import Stop, halt_on, run_tiles
+from maxmargin.runtime.threads import Stop, halt_on, run_strips
 from maxmargin.runtime.validation import Array, Points
 
 COPY_MAX_ENTRIES = 4_000_000  # numbers copied at once, some hundredths of a second
@@ -147,14 +147,12 @@ def rows_of(X: Points, at: Array, threads: int, stop: Stop | None = None) -> Poi
     if sp.issparse(X) or X.ndim != 2 or X.dtype == object or len(at) * X.shape[1] <= COPY_MAX_ENTRIES:
         return X[at]
     out = np.empty((len(at), X.shape[1]), X.dtype)
-    step = max(1, COPIED_PART_ENTRIES // X.shape[1])
-    starts = range(0, len(at), step)
 
-    def work(t: int) -> None:
+    def work(part: slice) -> None:
         halt_on(stop)
-        out[starts[t] : starts[t] + step] = X[at[starts[t] : starts[t] + step]]
+        out[part] = X[at[part]]
 
-    run_tiles(work, len(starts), threads)
+    run_strips(work, len(at), max(1, COPIED_PART_ENTRIES // X.shape[1]), threads)
     return out
 
 
