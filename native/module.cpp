@@ -39,6 +39,7 @@ using nb::literals::operator""_a;
   DO(small_dense)     \
   DO(small_linear)    \
   DO(smoothed_losses) \
+  DO(sparse_products) \
   DO(stochastic)      \
   DO(stored_rows)     \
   DO(stream)          \

@@ -533,6 +533,9 @@ def hinge_changes(
     F: NDArray[Any], y: NDArray[Any], c: NDArray[Any], output: int, inside: NDArray[Any], change: NDArray[Any]
 ) -> tuple[int, int]: ...
 
+# sparse_products; A and B are float32 or float64, out is float64
+def sparse_products(A: _Csr, B: _Csr, columns: int, out: NDArray[Any]) -> None: ...
+
 # stochastic
 class StochasticSteps:
     eps: float

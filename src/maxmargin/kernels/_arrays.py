@@ -21,11 +21,14 @@ import scipy.sparse as sp
 
 from maxmargin import _native
 from maxmargin.kernels.pair_sums import SQUARED, pair_sums
+from maxmargin.runtime.arrays import csr_arrays
 from maxmargin.runtime.validation import Array, Points, shown
 
 CHUNK_ENTRIES = 1 << 20  # entries converted to float64 at a time
 # Rows that determine a typical one; a median of m rows takes m^2 comparisons per column, half a nanosecond for four.
 SAMPLE_MIN_ROWS, SAMPLE_MAX_ROWS, SAMPLE_MAX_COMPARISONS = 24, 128, 2_000_000
+# Of a call for sparse points: an entry of a row of A times a panel of rows of B, a nanosecond or two each.
+SPARSE_PANEL_ROWS, SPARSE_CALL_MAX_TERMS = 16, 50_000_000
 SYMMETRY_TILE = 256  # rows and columns of two tiles that the second-level cache holds
 DRAGGED_RATIO = 10.0  # times as far from the mean as from the median
 MAX_DISTANCE = float(np.finfo(np.float64).max)
@@ -43,12 +46,27 @@ def products(A: Points, B: Points) -> Array:
     """The inner products of the rows of A with the rows of B, as a new dense array in C order."""
     left = as_float64(A)
     right = left if B is A else as_float64(B)  # the same object lets BLAS compute one triangle only
+    if sp.issparse(left) and sp.issparse(right):
+        return _sparse_products(left, right)
     if sp.issparse(left):
-        P = left @ right.T
-        return np.ascontiguousarray(P.toarray() if sp.issparse(P) else P)
+        return np.ascontiguousarray(left @ right.T)
     if sp.issparse(right):
         return np.ascontiguousarray((right @ left.T).T)
     return np.ascontiguousarray(left @ right.T)
+
+
+def _sparse_products(A: Points, B: Points) -> Array:
+    """The same of CSR points, some rows of A at a time."""
+    out = np.empty((A.shape[0], B.shape[0]))
+    right = csr_arrays(B)
+    index = right[1].dtype if csr_arrays(A)[1].dtype == right[1].dtype else np.int64
+    right = csr_arrays(B, index=index)
+    per_row = max(1.0, A.nnz / max(1, A.shape[0])) * max(1.0, B.shape[0] / SPARSE_PANEL_ROWS)
+    step = max(1, int(SPARSE_CALL_MAX_TERMS / per_row))
+    for start in range(0, A.shape[0], step):
+        rows = slice(start, start + step)
+        _native.sparse_products(csr_arrays(A, rows, index), right, A.shape[1], out[rows])
+    return out
 
 
 def symmetrised(K: Array) -> Array:
