@@ -25,8 +25,8 @@ SOURCES = Path(maxmargin.__file__).parents[1]
 DIFFERENCES = {
     "test_precomputed": "the same kernel as a name",
     "test_svr_errors": "a kernel function that returns a wrong shape",
-    "test_bad_input[lil_matrix]": "dense model, sparse points",
-    "test_bad_input[lil_array]": "dense model, sparse points",
+    "test_bad_input[lil_matrix]": "prediction of sparse points by a model that was fitted to dense ones",
+    "test_bad_input[lil_array]": "prediction of sparse points by a model that was fitted to dense ones",
     "test_sparse_precomputed[csr_matrix]": "sparse precomputed matrices",
     "test_sparse_precomputed[csr_array]": "sparse precomputed matrices",
     "test_dense_liblinear_intercept_handling": "intercept of `LinearSVC`",

@@ -114,6 +114,12 @@ def saved(page: Any) -> None:
     page.locator("html[data-saved=true]").wait_for()
 
 
+def written_link(page: Any) -> str:
+    """The part of the page's address that holds its state, once it has been written."""
+    saved(page)
+    return str(page.evaluate("location.hash"))
+
+
 def ready(page: Any) -> None:
     page.locator("html[data-ready=true]").wait_for()
 

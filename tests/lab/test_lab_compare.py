@@ -9,7 +9,7 @@ from typing import Any
 
 import lab_browser
 import pytest
-from lab_browser import PHONE, Requests, Tab, decoded, expect, idle, link, until
+from lab_browser import PHONE, Requests, Tab, decoded, expect, idle, link, until, written_link
 
 from maxmargin import SVC
 from maxmargin.lab.presets import presets
@@ -74,7 +74,7 @@ def test_two_models_on_the_same_points(opened: Callable[..., Any], lab: SimpleNa
     written = page.evaluate("written.join(' | ')")
     assert "σ = 0.316, C = 10" in written
     assert "σ = 0.1, C = 10" in written
-    other = Classify(opened(lab.link + page.evaluate("location.hash")))
+    other = Classify(opened(lab.link + written_link(page)))
     expect(other.panel.locator(".caption").last).to_contain_text("σ = 0.1")
     page.keyboard.press("b")
     expect(captions.first).to_be_hidden()
@@ -126,7 +126,7 @@ def test_errors_are_counted_beside_the_hinge(opened: Callable[..., Any], lab: Si
     expect(caption).to_contain_text("B: counts errors, C = 5: margin 0.543, 1 point inside it or on the wrong side")
     expect(caption).to_contain_text("|w|² + C · 1 = 18.6")
     assert tab.state["compare"] == {"kernel": {"name": "linear"}, "C": 5, "loss": "count"}
-    other = Classify(opened(lab.link + tab.page.evaluate("location.hash")))
+    other = Classify(opened(lab.link + written_link(tab.page)))
     expect(other.panel.locator(".caption").last).to_contain_text("B: counts errors")
     second.get_by_label("Kernel").select_option("rbf")  # a kernel has no such loss
     expect(second.get_by_label("Loss")).to_be_hidden()

@@ -11,7 +11,7 @@ from typing import Any
 import lab_browser
 import numpy as np
 import pytest
-from lab_browser import PHONE, Tab, excused, expect, idle, link
+from lab_browser import PHONE, Tab, excused, expect, idle, link, written_link
 from sklearn.datasets import load_digits
 
 from maxmargin.lab.drawn_digits import TRANSFORMS, _images
@@ -310,7 +310,7 @@ def test_link_holds_the_drawing(digits: Digits, opened: Callable[..., Any], lab:
     digits.panel.get_by_label("Kernel").select_option("intersection")
     state = digits.state
     digits.looks_like("7")
-    other = Digits(opened(lab.link + digits.page.evaluate("location.hash")))
+    other = Digits(opened(lab.link + written_link(digits.page)))
     assert other.state == state
     other.looks_like("7")
     assert other.panel.get_by_label("Kernel").input_value() == "intersection"

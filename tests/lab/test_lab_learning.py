@@ -12,7 +12,7 @@ from typing import Any
 import lab_browser
 import numpy as np
 import pytest
-from lab_browser import Requests, Tab, expect, link, until
+from lab_browser import Requests, Tab, expect, link, until, written_link
 
 from maxmargin import SVC, OneClassSVM
 from maxmargin.lab.classify import TOL, classify
@@ -165,7 +165,7 @@ def test_hold_out_noise_and_curve(opened: Callable[..., Any], lab: SimpleNamespa
     assert tab.state["noise"] == 0.2
     page.locator("#undo").click()
     tab.says("test errors", "of 26")
-    other = Classify(opened(lab.link + page.evaluate("location.hash")))
+    other = Classify(opened(lab.link + written_link(page)))
     other.says("test errors", "of 26")
 
 
@@ -176,7 +176,7 @@ def test_an_example_of_a_tour_gets_its_noise(opened: Callable[..., Any], lab: Si
     assert 0.07 < (np.array(tab.points) - np.array(clean))[:, :2].std() < 0.13
     assert tab.state["noise"] == 0.1
     moved = np.array(tab.points)
-    other = Classify(opened(lab.link + tab.page.evaluate("location.hash")))  # a link has the points as they are
+    other = Classify(opened(lab.link + written_link(tab.page)))  # a link has the points as they are
     other.says("training errors", "of 80")
     np.testing.assert_array_equal(other.points, moved)
 

@@ -12,7 +12,7 @@ from typing import Any
 import lab_browser
 import numpy as np
 import pytest
-from lab_browser import PHONE, Tab, excused, expect, link, painted, until
+from lab_browser import PHONE, Tab, excused, expect, link, painted, until, written_link
 
 from maxmargin.lab.lifting import lift, mapped
 
@@ -365,7 +365,7 @@ def test_link_holds_the_eye(lifted: Lift, opened: Callable[..., Any], lab: Simpl
     lifted.page.keyboard.press("ArrowUp")
     lifted.panel.get_by_label("margins, f = ±1").uncheck()
     state = lifted.state
-    other = Lift(opened(lab.link + lifted.page.evaluate("location.hash")))
+    other = Lift(opened(lab.link + written_link(lifted.page)))
     other.says("an ellipse")
     other.panel.get_by_label("From flat to lifted").fill("50")
     kept = {**other.state, "lifted": 1}

@@ -17,7 +17,7 @@ from typing import Any
 
 import lab_browser
 import pytest
-from lab_browser import PHONE, Requests, Tab, excused, expect, idle, link, ready, saved, serving, until
+from lab_browser import PHONE, Requests, Tab, excused, expect, idle, link, ready, saved, serving, until, written_link
 
 browser, lab, opening, opened, quiet, watch, modules = lab_browser.FIXTURES
 
@@ -512,7 +512,7 @@ def test_the_example_and_its_hint_are_in_the_link(
     expect(note).to_contain_text("Two half moons")
     expect(classify.page.locator("[data-example=moons]")).to_have_attribute("aria-pressed", "true")
     saved(classify.page)
-    other = opened(lab.link + classify.page.evaluate("location.hash"))
+    other = opened(lab.link + written_link(classify.page))
     expect(other.locator(".comment .note")).to_contain_text("Two half moons")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import lab_browser
 import numpy as np
 import pytest
-from lab_browser import PHONE, Requests, Tab, excused, expect, link, until
+from lab_browser import PHONE, Requests, Tab, excused, expect, link, until, written_link
 
 browser, lab, opening, opened, quiet, watch, modules = lab_browser.FIXTURES
 
@@ -246,7 +246,7 @@ def test_undo_and_link(regress: Regression, opened: Callable[..., Any], lab: Sim
     regress.model("ridge_gauss")
     regress.panel.get_by_label("a bump on every point").check()
     assert regress.state["centres"] == "points"
-    fragment = regress.page.evaluate("location.hash")
+    fragment = written_link(regress.page)
     for _ in range(2):
         regress.page.keyboard.press("Control+z")
     assert regress.state == state

@@ -12,7 +12,7 @@ from typing import Any
 import lab_browser
 import numpy as np
 import pytest
-from lab_browser import PHONE, Requests, Tab, decoded, excused, expect, idle, link, painted, until
+from lab_browser import PHONE, Requests, Tab, decoded, excused, expect, idle, link, painted, until, written_link
 
 from maxmargin.lab.traces import trace
 
@@ -486,7 +486,7 @@ def test_link_holds_the_step(step: Step, opened: Callable[..., Any], lab: Simple
         step.press("ArrowRight")
     step.at_step(4)
     until(step.page, lambda: step.state["at"] == 4)
-    other = opened(lab.link + step.page.evaluate("location.hash"))
+    other = opened(lab.link + written_link(step.page))
     expect(other.locator("#panel-step .place").nth(0)).to_have_text(re.compile("^step 4 "))
     expect(other.locator("#panel-step .place").nth(1)).to_have_text(re.compile("^step 4 "))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import lab_browser
 import pytest
-from lab_browser import expect, idle, link, ready, saved
+from lab_browser import expect, idle, link, ready, saved, written_link
 
 from maxmargin.lab.presets import presets, tours
 
@@ -41,7 +41,7 @@ def test_a_tour_goes_forth_and_back_and_its_link_holds_it(opened: Callable[..., 
     strip.get_by_role("button", name="Back").click()
     expect(strip.locator(".text")).to_have_text(steps[-2]["text"])
     saved(page)
-    other = opened(lab.link + page.evaluate("location.hash"))
+    other = opened(lab.link + written_link(page))
     expect(other.locator("#tour .text")).to_have_text(steps[-2]["text"])
     strip.get_by_role("button", name="End the tour").click()
     expect(strip).to_be_hidden()

@@ -239,7 +239,7 @@ def _refuse(task: str, options: dict[str, Any]) -> None:
     ):
         if options[name] is not None and task not in tasks:
             others = " or ".join(f"--task {other}" for other in tasks)
-            raise UserError(f"{option} does not apply to --task {task}: leave it out, or say {others}.")
+            raise UserError(f"{option} does not apply to --task {task}: leave it out, or use {others}.")
 
 
 def _table(search: Any, spread: float, score: str) -> str:

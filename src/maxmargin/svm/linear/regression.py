@@ -127,10 +127,9 @@ class LinearSVR(PredictorMixin, MultiOutputMixin, RegressorMixin, Estimator):
         for name, default in LOSS_OPTIONS.items():
             value = getattr(self, name)
             if value != default and not _has_option(self.loss, name):
-                having = ", ".join(repr(loss) for loss in SVR_LOSSES if _has_option(loss, name))
+                having = " or ".join(f"loss={loss!r}" for loss in SVR_LOSSES if _has_option(loss, name))
                 raise ValueError(
-                    f"loss={self.loss!r} has no {name}; got {name}={value:g}. Give {name}={default:g}, or a loss that "
-                    f"has it: {having}."
+                    f"loss={self.loss!r} has no {name}; got {name}={value:g}. Give {name}={default:g}, or use {having}."
                 )
         check_dual_and_intercept(self)
         check_what_bounds_need(self)
