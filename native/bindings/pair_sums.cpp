@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/border.h"
+#include "bindings/csr_pair.h"
 
 using nb::literals::operator""_a;
 
@@ -103,36 +103,26 @@ void pair_sums_dense(nb::handle A_, nb::handle rows_, nb::handle row_start_, nb:
 
 void pair_sums_csr(nb::tuple A, nb::handle row_start_, nb::tuple B, nb::handle col_start_, int64_t columns, int kind,
                    nb::handle out_) {
-  if (A.size() != 3 || B.size() != 3) border::refuse_type("A and B must be tuples (indptr, indices, data)");
-  const border::Input a_indptr(A[0], "A.indptr"), a_indices(A[1], "A.indices"), a_data(A[2], "A.data");
-  const border::Input b_indptr(B[0], "B.indptr"), b_indices(B[1], "B.indices"), b_data(B[2], "B.data");
   const border::Input row_start(row_start_, "row_start", border::OPTIONAL);
   const border::Input col_start(col_start_, "col_start", border::OPTIONAL);
   const border::Output out(out_, "out");
   check_kind(kind);
-  border::check_scalar(columns >= 0 && columns <= INT32_MAX, "columns", "from 0 to 2^31 - 1", double(columns));
-  border::for_real(a_data, [&](auto zero) {
-    using T = decltype(zero);
-    border::for_index(a_indices, [&](auto zero_index) {
-      using I = decltype(zero_index);
-      const auto a = border::csr<T, I>(a_indptr, a_indices, a_data, columns);
-      const auto b = border::csr<T, I>(b_indptr, b_indices, b_data, columns);
-      const auto o = out.array<double, 1>();
-      const Starts above(row_start, a.rows), beside(col_start, b.rows);
-      check_output(o, above, beside);
-      int64_t entries = 1;  // of the fullest row; never none: memset refuses a null pointer
-      for (int64_t i = 0; i < a.rows; i++) entries = std::max(entries, int64_t(a.indptr[i + 1] - a.indptr[i]));
-      std::vector<double> panel(size_t(PAIR_PANEL_COLUMNS * entries)), row(static_cast<size_t>(entries));
-      std::vector<int32_t> place(size_t(columns), -1);
-      nb::gil_scoped_release released;
-      const PairSumsScratch scratch{panel.data(), row.data(), place.data()};
-      const auto& functions = functions_of<T>(pair_sums_table());
-      each_block(a, b, above, beside, o.data, [&](const auto& some, const auto& others, double* to) {
-        if constexpr (sizeof(I) == 4)
-          functions.sparse32(kind, some, others, scratch, to);
-        else
-          functions.sparse64(kind, some, others, scratch, to);
-      });
+  with_csr_pair(A, B, columns, [&]<class T, class I>(const Csr<T, I>& a, const Csr<T, I>& b) {
+    const auto o = out.array<double, 1>();
+    const Starts above(row_start, a.rows), beside(col_start, b.rows);
+    check_output(o, above, beside);
+    int64_t entries = 1;  // of the fullest row; never none: memset refuses a null pointer
+    for (int64_t i = 0; i < a.rows; i++) entries = std::max(entries, int64_t(a.indptr[i + 1] - a.indptr[i]));
+    std::vector<double> panel(size_t(PAIR_PANEL_COLUMNS * entries)), row(static_cast<size_t>(entries));
+    std::vector<int32_t> place(size_t(columns), -1);
+    nb::gil_scoped_release released;
+    const PairSumsScratch scratch{panel.data(), row.data(), place.data()};
+    const auto& functions = functions_of<T>(pair_sums_table());
+    each_block(a, b, above, beside, o.data, [&](const auto& some, const auto& others, double* to) {
+      if constexpr (sizeof(I) == 4)
+        functions.sparse32(kind, some, others, scratch, to);
+      else
+        functions.sparse64(kind, some, others, scratch, to);
     });
   });
 }
