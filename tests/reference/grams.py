@@ -9,9 +9,12 @@
     exp(-t)           E = (t (d + 4) + 4) u exp(-t)         t = g |x - z|^2, g |x - z|_1, g sum (x - z)^2 / (x + z)
     sum min(x, z)     E = d u sum min(|x|, |z|)
     x'z / |x||z|      E = (2 d + 6) u
+    x'z / either      E = ((d + 4) (|x|'|z| / either + |K| size / either) + 4 |K|) u
+                                                            either = x'x + z'z - x'z, size = x'x + z'z + |x|'|z|
+    p(s)              E = (|p'(s)| s (d + 4) + (r + 8) p(s)) u        s = g |x - z|^2, Matern's r = sqrt(4 nu s)
 
 The exponents of the Gaussian and the Laplacian kernel may lose up to 2e-11 besides, where distances are expanded into
-products or computed from scaled coordinates.
+products or computed from scaled coordinates; other functions of s may lose six digits of s.
 
 A value f(x) = sum_i c_i k(x_i, x) + b then errs by at most E |c| + (n + 2) u (|K| |c| + |b|). Bounds of this kind
 (Higham 2002, chapter 3) hold for every order of summation; ``SAFETY`` covers scalings done beforehand.
@@ -30,6 +33,7 @@ UNIT = np.finfo(np.float64).eps / 2
 SAFETY = 8.0  # operations that an implementation may do besides: scaling by sqrt(gamma), shifting, exp2 for exp
 UNDERFLOW = 1e-300  # what may be taken for zero, and zero for it
 EXPONENT_ERROR = 2e-11  # of kernels that decay, where distances are expanded or scaled
+LOST_DIGITS = 1e6  # times its rounding error, that a distance may lose where it is expanded
 BLOCK_BYTES = 64e6  # of the three-dimensional array of differences
 
 
@@ -74,8 +78,40 @@ def gram(kernel, A, B):
     elif name == "HistogramIntersection":
         K = _by_blocks(A, B, lambda a, b: np.minimum(a, b))
         E = d * K
+    elif name == "Tanimoto":
+        shared, squares, size = A @ B.T, np.add.outer((A**2).sum(1), (B**2).sum(1)), np.abs(A) @ np.abs(B).T
+        either = squares - shared
+        safe = np.where(either > 0, either, 1)
+        K = np.where(either > 0, shared / safe, 1)
+        E = (d + 4) * (size + np.abs(K) * (squares + size)) / safe + 4 * np.abs(K)
+    elif name in ("Matern", "RationalQuadratic"):
+        return _of_distance(kernel, name, A, B)
     else:
         return _composed(kernel, name, A, B)
+    return Gram(K, np.asarray(SAFETY * UNIT * E, dtype=np.float64) + UNDERFLOW)
+
+
+def _of_distance(kernel, name, A, B):
+    """Values p(s) of s = gamma |x - z|^2, and what they lose: the slope of p times what s loses."""
+    gamma, d = np.longdouble(kernel.gamma), A.shape[1]
+    s = gamma * _by_blocks(A, B, TERMS["RBF"])
+    if name == "Matern":
+        r = np.sqrt(4 * np.longdouble(kernel.nu) * s)
+        decay, safe = np.exp(-r), np.where(r > 0, r, 1)
+        factor, slope = {
+            0.5: (1, np.where(r > 0, 1 / safe, 0)),
+            1.5: (1 + r, 3),
+            2.5: (1 + r + r**2 / 3, 5 * (1 + r) / 3),
+        }[kernel.nu]
+        K, slope = factor * decay, slope * decay
+    else:
+        alpha = np.longdouble(kernel.alpha)
+        r = 4 * alpha * np.log1p(s / alpha)
+        K, slope = (1 + s / alpha) ** -alpha, (1 + s / alpha) ** (-alpha - 1)
+    middle = np.median(B, axis=0)
+    sizes = [np.maximum((P**2).sum(axis=1), ((P - middle) ** 2).sum(axis=1)) for P in (A, B)]
+    lost = np.minimum(gamma * np.add.outer(*sizes), LOST_DIGITS * s)
+    E = slope * (d + 4) * (s + lost) + (r + 8) * K
     return Gram(K, np.asarray(SAFETY * UNIT * E, dtype=np.float64) + UNDERFLOW)
 
 

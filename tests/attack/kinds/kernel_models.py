@@ -46,14 +46,18 @@ OF_KERNEL_MODELS = [
 HARD_MAX_ITER = 100_000
 COORDINATE_STEPS = 20_000  # one coordinate at a time creeps where two rows nearly cancel: C times K steps, no fault
 KERNELS = ["linear", "poly", "rbf", "sigmoid", "laplacian", "chi2", "intersection", "precomputed"]
-COMPOSED = ["=RBF(0.5) + Linear()", "=2.0 * RBF(0.3)", "=Linear() ** 2 + RBF(1.0)", "=Normalized(Polynomial(2))"]
+OBJECTS = [
+    "=RBF(0.5) + Linear()", "=2.0 * RBF(0.3)", "=Linear() ** 2 + RBF(1.0)", "=Normalized(Polynomial(2))",
+    "=Matern(0.4)", "=Matern(0.2, nu=0.5)", "=Matern(1.5, nu=2.5)", "=RationalQuadratic(0.3)",
+    "=RationalQuadratic(2.0, alpha=0.4)", "=Tanimoto()", "=Tanimoto() * RBF(0.1)",
+]  # fmt: skip
 
 
 def kernel_params(rng, tame: bool) -> dict[str, Any]:
     """A kernel with its parameters."""
     kernel = draws.choose(rng, KERNELS, [0.17, 0.16, 0.35, 0.06, 0.08, 0.05, 0.05, 0.08])
-    if rng.random() < 0.06:
-        return {"kernel": draws.choose(rng, COMPOSED)}
+    if rng.random() < 0.1:
+        return {"kernel": draws.choose(rng, OBJECTS)}
     params: dict[str, Any] = {"kernel": kernel}
     if kernel in ("poly", "rbf", "sigmoid", "laplacian", "chi2") and rng.random() < 0.6:
         number = draws.log_uniform(rng, -2, 1) if tame else draws.log_uniform(rng, -5, 4)
