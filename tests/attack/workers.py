@@ -19,7 +19,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 WATCHDOG_CPU_SECONDS = 240.0  # a trial takes a tenth of a second: this is a hang
-WATCHDOG_SECONDS = 1800.0  # of one that waits for something that never comes, on a machine with any other work
+WATCHDOG_SECONDS = 1800.0  # without any computing: it waits for something that never comes
 STACK_LINES = 14  # of a process that had to be ended
 
 
@@ -37,11 +37,13 @@ class Worker:
         )
         self.job: dict[str, Any] | None = None
         self.began = self.cpu_before = 0.0
+        self.computed, self.last_computed = 0.0, 0.0  # processor time so far, and when it last grew
 
     def start(self, job: dict[str, Any]) -> None:
         """Hand over a trial."""
         assert self.process.stdin is not None
         self.job, self.began, self.cpu_before = job, time.monotonic(), self._cpu_seconds()
+        self.computed, self.last_computed = self.cpu_before, self.began
         self.process.stdin.write(json.dumps(job).encode() + b"\n")
         self.process.stdin.flush()
 
@@ -55,8 +57,11 @@ class Worker:
                 return {**json.loads(line), "job": self.job}
             self.process.wait()
             return self._broken("crash", f"the process ended with {_ending(self.process.returncode)}")
-        seconds, cpu = time.monotonic() - self.began, self._cpu_seconds() - self.cpu_before
-        if seconds > WATCHDOG_SECONDS or cpu > WATCHDOG_CPU_SECONDS:
+        now, computed = time.monotonic(), self._cpu_seconds()
+        if computed > self.computed:  # slowly, where other processes leave it little
+            self.computed, self.last_computed = computed, now
+        seconds, cpu = now - self.began, computed - self.cpu_before
+        if now - self.last_computed > WATCHDOG_SECONDS or cpu > WATCHDOG_CPU_SECONDS:
             self.process.send_signal(signal.SIGABRT)  # faulthandler writes where it was
             self.process.wait()
             return self._broken("hang", f"no answer after {seconds:.0f} s, {cpu:.0f} s of them computing")
