@@ -27,11 +27,11 @@ with atheris.instrument_imports(include=["maxmargin.io", "maxmargin.data"]):
         ModelFileError,
         _container,
         _decoder,
-        _schema,
         load,
         model_file,
         read_data,
         read_libsvm_model,
+        schema,
     )
 
 from fuzz.libsvm_models import ORIGINALS
