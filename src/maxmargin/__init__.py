@@ -6,8 +6,6 @@ next to nothing.
 
 from importlib.util import find_spec
 
-import lazy_loader
-
 __version__ = "0.1.0"
 
 if find_spec("maxmargin._native") is None:
@@ -16,7 +14,9 @@ if find_spec("maxmargin._native") is None:
         "or pip install . in a source tree, which compiles it), or build it in place with 'make native-dev'."
     )
 
-_public, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+from maxmargin.runtime.exports import attach  # after the check: its message is the first
+
+_public, __dir__, __all__ = attach(__name__, __file__)
 
 
 def __getattr__(name):
