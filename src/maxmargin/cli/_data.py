@@ -45,6 +45,7 @@ TABLE_OPTIONS = ("drop", "keep", "id", "text", "decimal", "dates", "missing")
 NAMELESS = re.compile(r"column \d+")
 RARE_SHARE = 200  # rows for each time that a category must occur to have a column of its own, up to
 RARE_MAX = 5
+LEFT_OUT_SHOWN = 3  # columns whose reason an error repeats
 
 
 @dataclass
@@ -123,11 +124,17 @@ def _examined(file: Source, table: Table, labelled: bool, options: dict[str, Any
     plans = survey(features, drop=dropped, keep=lists["keep"], text=lists["text"], decimal=decimal, day_first=day_first)
     used = [plan.name for plan in plans if plan.form is not None]
     if not used:
-        raise UserError(f"{file.name}: no column is left to learn from: keep one with --keep NAME, or --text NAME.")
+        raise UserError(f"{file.name}: no column is left to learn from{_left_out(plans)}: keep one with --keep NAME.")
     if options["missing"] in ("refuse", "drop"):
         complete = _complete(features, plans, options["missing"], voice)
         table, y = table.take(complete), None if y is None else y[complete]
     return Rows(table.select(used), y, used, target, file.name, plans, table)
+
+
+def _left_out(plans: Sequence[ColumnPlan]) -> str:
+    """Why no column is left, for the first ones."""
+    shown = [f"{cut(plan.name, LABEL_LETTERS)!r} {plan.note}" for plan in plans[:LEFT_OUT_SHOWN]]
+    return f" ({'; '.join(shown)}{'; ...' if len(plans) > LEFT_OUT_SHOWN else ''})" if plans else ""
 
 
 def _may_be_target(name: str, array: Array) -> bool:
