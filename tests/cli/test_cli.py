@@ -186,3 +186,8 @@ def test_commands_are_click_commands():
     context = click.Context(main)
     for name in main.list_commands(context):
         assert isinstance(main.get_command(context, name), click.Command)
+
+
+def test_a_command_that_does_not_exist_is_refused_with_the_one_it_resembles():
+    assert "No such command 'trian'. Did you mean 'train'?" in call("trian", "x.csv").stderr
+    assert "Did you mean" not in call("xyz").stderr

@@ -155,6 +155,20 @@ class TestColumns:
         )
         assert "all rows to train would be of class 0" in error
 
+    def test_the_column_that_a_model_predicts_must_be_there_to_evaluate_it(self, tmp_path):
+        rows = [f"{k},{k % 2},{k % 3}" for k in range(60)]
+        (tmp_path / "t.csv").write_text("\n".join(["a,survived,cabin", *rows]))
+        (tmp_path / "new.csv").write_text("\n".join(["a,cabin,deck", *rows]))
+        (tmp_path / "labelled.csv").write_text("\n".join(["a,label,cabin", *rows]))
+        found("train", tmp_path / "t.csv", "--target", "survived", "--drop", "cabin", "-o", tmp_path / "m.mm")
+        error = refused("evaluate", tmp_path / "m.mm", tmp_path / "new.csv")
+        assert error.endswith(
+            "new.csv lacks the column 'survived', which the model predicts: name the one with the true values with "
+            "--target."
+        )
+        assert found("evaluate", tmp_path / "m.mm", tmp_path / "labelled.csv")["n"] == 60
+        assert found("evaluate", tmp_path / "m.mm", tmp_path / "new.csv", "--target", "cabin")["n"] == 60
+
     def test_nothing_to_learn_from_says_why(self, tmp_path):
         (tmp_path / "t.csv").write_text("\n".join(["id,b", *(f"{k},{k % 2}" for k in range(60))]))
         assert "'id' left out: an ID" in refused("train", tmp_path / "t.csv")

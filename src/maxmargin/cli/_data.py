@@ -13,7 +13,7 @@ import contextlib
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -209,8 +209,8 @@ def _read(
         data = _for_arrays(model, file, labels, target, reading)
     else:
         table = read_table(file, format=kind, header=reading["header"])
-        if labels and target is None and model.target in table.columns:
-            target = model.target
+        if labels and target is None and table.headed:
+            target = _known_target(model, table)
         data = rows_like(file, table, model.columns, model.n_features, target, labels, model.encoder is not None)
         if labels:
             data = with_targets(data, model.task, getattr(model.svm, "classes_", None), voice)
@@ -218,6 +218,19 @@ def _read(
         note_unknown(model.encoder, data.X, voice)
     data.y = _matching_targets(model, data, voice if labels else None)
     return data
+
+
+def _known_target(model: Model, table: Table) -> str | None:
+    """The column that the model predicts; None if it does not know its name, or another is named as a target."""
+    name = _spelled(model.target, table)
+    if name is None or name in table.columns:
+        return cast("str | None", name)
+    if any(column.lower() in TARGETS for column in table.columns):
+        return None
+    raise DataFileError(
+        f"{table.source} lacks the column {name!r}, which the model predicts: name the one with the true values with "
+        "--target."
+    )
 
 
 def rows_like(
