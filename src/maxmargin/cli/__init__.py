@@ -82,7 +82,11 @@ class Commands(click.Group):
         except KeyboardInterrupt:
             click.echo("Interrupted.", err=True)
             ctx.exit(130)
-        except (ValueError, OSError, ImportError, MemoryError) as error:
+        except MemoryError as error:
+            if ctx.params["debug"]:
+                raise
+            raise UserError(in_options(memory_error(error))) from error
+        except (ValueError, OSError, ImportError) as error:
             # A closed pipe (maxmargin ... | head) is not an error of the input: click ends quietly.
             if ctx.params["debug"] or (isinstance(error, OSError) and error.errno == errno.EPIPE):
                 raise
@@ -94,6 +98,15 @@ def one_line(error: BaseException) -> str:
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
     return one_line_of(str(error)) or type(error).__name__
+
+
+def memory_error(error: MemoryError) -> str:
+    """The message of the library, which names the remedy; of NumPy, which knows the array only, with a remedy."""
+    text = one_line_of(str(error)).removesuffix(".")
+    if text and not text.startswith("Unable to allocate"):
+        return f"{text}."
+    cause = f" ({text})" if text else ""
+    return f"the memory is not sufficient{cause}: leave out columns with --drop, give fewer rows, or try --stream."
 
 
 def in_options(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.other import Callable
 from maxmargin.runtime.registry import Registry
-from maxmargin.runtime.validation import check_choice
+from maxmargin.runtime.validation import check_choice, check_number
 
 KERNELS: Registry[type[Kernel]] = Registry(
     {
@@ -45,8 +45,8 @@ def as_kernel(spec: Any, *, gamma: Any = "scale", degree: float = 3, coef0: floa
     spec : str, Kernel or callable
         A name in ``KERNELS``, a kernel, which is returned unchanged, or a function of two arrays of points.
     gamma, degree, coef0
-        Parameters of a kernel given by name; those that it does not have are ignored. The chi-squared kernel does not
-        support "scale" and "auto", and uses its default, 1, instead.
+        Parameters of a kernel given by name; those that it does not have are checked and ignored. The chi-squared
+        kernel does not support "scale" and "auto", and uses its default, 1, instead.
 
     Returns
     -------
@@ -72,7 +72,21 @@ def as_kernel(spec: Any, *, gamma: Any = "scale", degree: float = 3, coef0: floa
     given = {"gamma": gamma, "degree": degree, "coef0": coef0}
     if spec == "chi2" and isinstance(gamma, str) and gamma in ("scale", "auto"):
         del given["gamma"]
-    return kind(**{name: value for name, value in given.items() if name in _parameters(kind)})
+    names = _parameters(kind)
+    _check_unused({name: value for name, value in given.items() if name not in names})
+    return kind(**{name: value for name, value in given.items() if name in names})
+
+
+def _check_unused(given: dict[str, Any]) -> None:
+    """Refuse values that no kernel accepts: they are mistakes even where this kernel does not read them."""
+    if isinstance(gamma := given.get("gamma"), str):
+        check_choice("gamma", gamma, ("scale", "auto"), extra=" or a number > 0")
+    elif gamma is not None:
+        check_number("gamma", gamma, least=0)
+    if "degree" in given:
+        check_number("degree", given["degree"], least=0)
+    if "coef0" in given:
+        check_number("coef0", given["coef0"])
 
 
 @functools.cache
