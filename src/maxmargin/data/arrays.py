@@ -20,7 +20,8 @@ import scipy.sparse as sp
 
 from maxmargin.data.layout import Layout, column_name
 from maxmargin.data.source import BLOCK_BYTES, DataFileError, Source
-from maxmargin.runtime.validation import Array, available_memory
+from maxmargin.runtime.memory import available_memory
+from maxmargin.runtime.validation import Array
 
 POINTS, TARGETS = ("X", "x", "data"), ("y", "target", "targets", "labels", "label")
 SPARSE = ("data", "indices", "indptr", "shape", "format")

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from maxmargin.kernels._arrays import as_float64
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.registry import KERNELS
-from maxmargin.runtime.validation import Array, Points, check_choice
+from maxmargin.runtime.validation import Array, Points, check_choice, check_number
 
 PROBE_POINTS = 8  # training points on which a function is checked
 PROBE_TOLERANCE = 1e-4  # relative difference that float32 arithmetic of a function may make
@@ -155,8 +155,8 @@ def as_kernel(spec: Any, *, gamma: Any = "scale", degree: float = 3, coef0: floa
     spec : str, Kernel or callable
         A name in ``KERNELS``, a kernel, which is returned unchanged, or a function of two arrays of points.
     gamma, degree, coef0
-        Parameters of a kernel given by name; those that it does not have are ignored. The chi-squared kernel does not
-        support "scale" and "auto", and uses its default, 1, instead.
+        Parameters of a kernel given by name; those that it does not have are checked and ignored. The chi-squared
+        kernel does not support "scale" and "auto", and uses its default, 1, instead.
 
     Returns
     -------
@@ -182,7 +182,21 @@ def as_kernel(spec: Any, *, gamma: Any = "scale", degree: float = 3, coef0: floa
     given = {"gamma": gamma, "degree": degree, "coef0": coef0}
     if spec == "chi2" and isinstance(gamma, str) and gamma in ("scale", "auto"):
         del given["gamma"]
-    return kind(**{name: value for name, value in given.items() if name in _parameters(kind)})
+    names = _parameters(kind)
+    _check_unused({name: value for name, value in given.items() if name not in names})
+    return kind(**{name: value for name, value in given.items() if name in names})
+
+
+def _check_unused(given: dict[str, Any]) -> None:
+    """Refuse values that no kernel accepts: they are mistakes even where this kernel does not read them."""
+    if isinstance(gamma := given.get("gamma"), str):
+        check_choice("gamma", gamma, ("scale", "auto"), extra=" or a number > 0")
+    elif gamma is not None:
+        check_number("gamma", gamma, least=0)
+    if "degree" in given:
+        check_number("degree", given["degree"], least=0)
+    if "coef0" in given:
+        check_number("coef0", given["coef0"])
 
 
 @functools.cache

@@ -27,8 +27,9 @@ from maxmargin.large_scale.smoothed_loss import SmoothedLoss
 from maxmargin.problems.losses import Loss
 from maxmargin.runtime.canonical_rows import canonical_rows
 from maxmargin.runtime.control import Control, Status, print_note
+from maxmargin.runtime.memory import available_memory
 from maxmargin.runtime.threads import Halted, Stop
-from maxmargin.runtime.validation import Array, Points, available_memory
+from maxmargin.runtime.validation import Array, Points
 from maxmargin.svm.linear.rows import MERGE_MAX_ENTRIES
 
 ERROR_ROWS = 500  # at which the kernel's error is estimated
