@@ -15,6 +15,21 @@ def cpu_level() -> str: ...
 def available_levels() -> list[str]: ...
 def _use_level(name: str) -> None: ...
 
+# active_set
+def solve_active_set(
+    K: Array,
+    row: Array,
+    linear: Array,
+    lower: Array,
+    upper: Array,
+    d: Array,
+    f: Array,
+    goal: float,
+    ridge: float,
+    max_steps: int,
+    max_free: int,
+) -> tuple[int, float]: ...
+
 # batch: dense points (X, shift or None), CSR (int64 indptr, int32 indices, float64 data, columns), or a matrix (K,)
 def solve_batch(
     points: tuple[Any, ...],

@@ -27,15 +27,14 @@ from maxmargin.solvers.solution import Solution
 from maxmargin.svm.kernel.context import FitContext
 from maxmargin.svm.kernel.solving import batch
 from maxmargin.svm.kernel.solving.batch import KernelValues, Posed, Solved
-from maxmargin.svm.kernel.solving.free_sets import newton_point
+from maxmargin.svm.kernel.solving.free_sets import dense_point
 from maxmargin.svm.kernel.solving.outcomes import BinaryModel, Subproblem
 from maxmargin.svm.models.expansion import KernelExpansion
 
 KINDS = ("c_svc", "eps_svr", "one_class")  # one equality over all variables
 MOVING_MAX_ROWS = 1_500  # of a round, unless more are free: all their kernel values are a few milliseconds' work
-STEPS_PER_ROW = 4  # pair steps after which Newton's method takes over
+STEPS_PER_ROW = 1  # pair steps after which sets of free variables take over
 NEAR_OFFSET = 0.1  # of the margin (1, epsilon or rho): gradients this near to the offset take part at once
-NEWTON_TURNS = 3
 MAX_ROUNDS = 10  # in which rows join; from a start that is near, two or three
 INNER_TOL, ROUND_TOL = 0.5, 0.75  # shares of tol for a round and for its rows together; rounding has the rest
 
@@ -82,15 +81,17 @@ def solve_near(
         options: dict[str, Any] = {"tol": INNER_TOL * context.tol, "budget": context.budget, "threads": context.threads}
         index = at if places is None else places[at]
         solved = batch.solve_posed(posed, values, start=begin, index=index, control=first, **options)
+        step = solved.a
         if few and solved.status[0] in (batch.MAX_STEPS, batch.CREEPS):
-            solved, own = _newton_steps(change, posed, solved, gram.block(rows, rows), first, options)
-            evaluations += own
+            K, goal_now = gram.block(rows, rows), INNER_TOL * goal
+            step, _ = dense_point(change, K, solved.a, goal_now, control)
+            evaluations += K.size
         elif solved.status[0] != batch.OPTIMAL:
             return None
         steps, evaluations = steps + int(solved.steps[0]), evaluations + int(solved.evaluations[0])
-        a[moving] += solved.a
+        a[moving] += step
         a = problem.at_bounds(a)
-        moved = change.coefficients(solved.a)
+        moved = change.coefficients(step)
         changed = np.flatnonzero(moved)
         f = f + gram.product(rows[changed], moved[changed], single=True)
     return None
@@ -105,21 +106,6 @@ def _certified(context: FitContext, sub: Subproblem, a: Array, f: Array, steps: 
     status = certified_status(Status.OPTIMAL, certificate, float(np.abs(a).sum()), goal)
     solution = Solution(a, f, status, steps, fresh=True)
     return BinaryModel(sub.rows, problem, solution, certificate, f, *problem.scalars(offset), control.reports)
-
-
-def _newton_steps(
-    change: DualProblem, posed: Posed, solved: Solved, K: Array, control: Control, options: dict[str, Any]
-) -> tuple[Solved, int]:
-    """Newton's method and pair steps in turns, on the kernel values K of the problem's rows; what they came to, and the
-    number of these values."""
-    values, steps = KernelValues.of_matrix(K), solved.steps
-    for _ in range(NEWTON_TURNS):
-        start = newton_point(change, K, solved.a)
-        solved = batch.solve_posed(posed, values, start=start, control=control, **options)
-        steps = steps + solved.steps
-        if solved.status[0] in (batch.OPTIMAL, batch.STOPPED):
-            break
-    return replace(solved, steps=steps), K.size
 
 
 def _start(context: FitContext, sub: Subproblem, gram: Gram) -> tuple[Array, Array]:

@@ -1,0 +1,93 @@
+"""native/active_set: a dense box-constrained problem with one equality."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from maxmargin import _native
+from reference.native import active_set as twin
+
+
+def problem(n, rank, two_sided, seed):
+    """A problem over n rows whose matrix has this rank at most, and a feasible start."""
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(n, rank))
+    K = np.ascontiguousarray(points @ points.T)
+    row = np.tile(np.arange(n), 2) if two_sided else np.arange(n)
+    side = np.repeat([1.0, -1.0], n) if two_sided else np.sign(rng.normal(size=n))
+    y = rng.normal(size=n)
+    linear = side * 0.2 - np.tile(y, 2) if two_sided else -side
+    lower, upper = np.minimum(2 * side, 0), np.maximum(2 * side, 0)
+    start = lower + (upper - lower) * rng.choice([0.0, 0.3, 1.0], size=len(row))
+    return K, row, linear, lower, upper, start
+
+
+@given(
+    n=st.integers(2, 60),
+    rank=st.sampled_from([1, 2, 5, 100]),
+    two_sided=st.booleans(),
+    seed=st.integers(0, 10**6),
+)
+@settings(max_examples=60, deadline=None)
+def test_ends_at_the_solution(level, n, rank, two_sided, seed):
+    K, row, linear, lower, upper, start = problem(n, rank, two_sided, seed)
+    Q, d, f = K[np.ix_(row, row)], start.copy(), K @ np.bincount(row, weights=start)
+    total, variables, ridge = start.sum(), len(row), 1e-10 * np.trace(K) / n
+    goal = 1e-6 * np.diag(K).mean()
+    steps, violation = _native.solve_active_set(
+        K, row, linear, lower, upper, d, f, goal, ridge, 50 * variables + 100, variables
+    )
+    assert np.all((lower <= d) & (d <= upper))
+    assert d.sum() == pytest.approx(total, abs=1e-9 * variables)
+    np.testing.assert_allclose(f, K @ np.bincount(row, weights=d), atol=1e-9 * variables * np.diag(K).max())
+    rise, fall = twin.conditions(f[row] + linear, d, lower, upper)
+    assert violation == pytest.approx(max(0.0, fall - rise), abs=1e-12)
+    assert violation <= goal
+    expected = start.copy()
+    assert twin.solve(Q, linear, lower, upper, expected, goal, ridge, 100 * variables) < 100 * variables
+
+    def height(x):
+        return 0.5 * x @ Q @ x + linear @ x
+
+    # the gap of either is at most the violation times the sum of the bounds' widths
+    assert height(d) == pytest.approx(height(expected), abs=2 * goal * (upper - lower).sum())
+
+
+def test_the_first_steps_are_those_of_the_twin(level):
+    K, row, linear, lower, upper, start = problem(30, 40, False, 3)
+    for steps in range(12):
+        d, f, expected = start.copy(), K @ start, start.copy()
+        taken, _ = _native.solve_active_set(K, row, linear, lower, upper, d, f, 1e-9, 1e-9, steps, 30)
+        assert taken == steps
+        twin.solve(K, linear, lower, upper, expected, 1e-9, 1e-9, steps)
+        np.testing.assert_allclose(d, expected, atol=1e-8)
+
+
+def test_more_free_variables_than_it_may_have(level):
+    K, row, linear, lower, upper, start = problem(30, 40, False, 4)
+    d, f = start.copy(), K @ start
+    _, violation = _native.solve_active_set(K, row, linear, lower, upper, d, f, 1e-9, 1e-9, 1000, 3)
+    assert violation > 1e-9
+    assert np.all((lower <= d) & (d <= upper))
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"K": np.zeros((3, 2))}, ValueError),
+        ({"K": np.zeros((3, 3), np.float32)}, TypeError),
+        ({"row": np.array([0, 1, 3])}, ValueError),
+        ({"row": np.array([0, 1])}, ValueError),
+        ({"linear": np.zeros(2)}, ValueError),
+        ({"f": np.zeros(2)}, ValueError),
+        ({"ridge": 0.0}, ValueError),
+        ({"max_steps": -1}, ValueError),
+        ({"max_free": 4}, ValueError),
+    ],
+)
+def test_wrong_calls(change, error):
+    arguments = {"K": np.eye(3), "row": np.arange(3), "linear": np.zeros(3), "lower": np.zeros(3), "upper": np.ones(3)}
+    arguments |= {"d": np.zeros(3), "f": np.zeros(3), "goal": 1e-3, "ridge": 1e-9, "max_steps": 5, "max_free": 3}
+    with pytest.raises(error):
+        _native.solve_active_set(**{**arguments, **change})
