@@ -24,11 +24,14 @@ def solve_active_set(
     upper: Array,
     d: Array,
     f: Array,
+    R: Array,
+    free: Array,
+    n_free: int,
     goal: float,
     ridge: float,
     max_steps: int,
-    max_free: int,
-) -> tuple[int, float]: ...
+    blocks: int,
+) -> tuple[int, int, float]: ...
 
 # batch: dense points (X, shift or None), CSR (int64 indptr, int32 indices, float64 data, columns), or a matrix (K,)
 def solve_batch(
