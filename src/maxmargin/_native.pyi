@@ -15,6 +15,24 @@ def cpu_level() -> str: ...
 def available_levels() -> list[str]: ...
 def _use_level(name: str) -> None: ...
 
+# active_set
+def solve_active_set(
+    K: Array,
+    row: Array,
+    linear: Array,
+    lower: Array,
+    upper: Array,
+    d: Array,
+    f: Array,
+    R: Array,
+    free: Array,
+    n_free: int,
+    goal: float,
+    ridge: float,
+    max_steps: int,
+    blocks: int,
+) -> tuple[int, int, float]: ...
+
 # batch: dense points (X, shift or None), CSR (int64 indptr, int32 indices, float64 data, columns), or a matrix (K,)
 def solve_batch(
     points: tuple[Any, ...],
