@@ -7,8 +7,6 @@ next to nothing.
 from importlib import import_module
 from importlib.util import find_spec
 
-import lazy_loader
-
 __version__ = "0.1.0"
 
 if find_spec("maxmargin._native") is None:
@@ -17,7 +15,9 @@ if find_spec("maxmargin._native") is None:
         "or pip install . in a source tree, which compiles it), or build it in place with 'make native-dev'."
     )
 
-_public, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+from maxmargin.runtime.exports import attach  # after the check: its message is the first
+
+_public, __dir__, __all__ = attach(__name__, __file__)
 
 
 # Imported before our own modules, which need them. Where imports nest deeply, the frames of the interpreter's stack go

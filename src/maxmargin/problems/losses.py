@@ -285,9 +285,7 @@ def _ends_near(ends: Array, weight: Array, goal: float, flat: float) -> tuple[Ar
     return ends[inside], weight[inside], passed(bottom)
 
 
-def _penalised_intercept(
-    r: Array, above: Array, below: Array, epsilon: float, penalty: float, start: float
-) -> float:
+def _penalised_intercept(r: Array, above: Array, below: Array, epsilon: float, penalty: float, start: float) -> float:
     """The slope of the objective, penalty b plus that of the losses, grows at least by ``penalty`` per unit of b: its
     change of sign is at most |slope| / penalty away. Few ends of tubes lie in between where the start is good."""
     ends, weight = np.concatenate((r - epsilon, r + epsilon)), np.concatenate((above, below))
