@@ -189,6 +189,7 @@ def _normalised(kernel, inner, A, B):
     )
     K = np.where(zero, 0, inner.values / safe)
     E = inner.error / safe + np.abs(K) * relative + SAFETY * UNIT
+    E = np.minimum(E, 2)  # cosines differ by no more, where lengths underflow
     return Gram(K, np.asarray(E, dtype=np.float64))
 
 
