@@ -22,7 +22,7 @@ from maxmargin.cli._estimator import as_labels, as_numbers
 from maxmargin.cli._model import Model, load_model
 from maxmargin.cli._options import LABEL_LETTERS, Voice, counted, cut, plain
 from maxmargin.cli._target import such_as, targets_of
-from maxmargin.data.formats import format_of
+from maxmargin.data.formats import FORMATS, format_of
 from maxmargin.data.layout import TARGETS, lay_out
 from maxmargin.data.source import Source
 from maxmargin.data.survey import (
@@ -40,7 +40,6 @@ from maxmargin.runtime.validation import Array
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-ARRAYS = ("svmlight", "npz")  # formats without columns of their own
 TABLE_OPTIONS = ("drop", "keep", "id", "text", "decimal", "dates", "missing")
 NAMELESS = re.compile(r"column \d+")
 RARE_SHARE = 200  # rows for each time that a category must occur to have a column of its own, up to
@@ -78,7 +77,7 @@ def read_for_training(source: str, options: dict[str, Any], voice: Voice) -> Row
     with showing_reading():
         file = Source(source)
         kind = format_of(file, options["format"])
-        if kind in ARRAYS:
+        if not FORMATS[kind].tabular:
             for name in TABLE_OPTIONS:
                 if options[name]:
                     raise UserError(f"--{name} is for tables, and {file.name} has no columns with names: leave it out.")
@@ -205,7 +204,7 @@ def _read(
 ) -> Rows:
     file = Source(source)
     kind = format_of(file, reading["format"])
-    if model.libsvm or kind in ARRAYS:
+    if model.libsvm or not FORMATS[kind].tabular:
         data = _for_arrays(model, file, labels, target, reading)
     else:
         table = read_table(file, format=kind, header=reading["header"])

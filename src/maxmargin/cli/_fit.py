@@ -32,7 +32,7 @@ from maxmargin.cli._estimator import (
 )
 from maxmargin.cli._model import Model
 from maxmargin.cli._options import LABEL_LETTERS, Voice, counted, cut, figure, plain
-from maxmargin.data.formats import format_of
+from maxmargin.data.formats import FORMATS, format_of
 from maxmargin.data.forms import numbers_of
 from maxmargin.data.layout import TARGETS
 from maxmargin.data.source import Source
@@ -188,7 +188,7 @@ def read_test(data: Any, task: str, y: Array | None, options: dict[str, Any], vo
     kind = format_of(file, options["format"])
     goal = options["target"] or data.target
     encoded = isinstance(data.X, Table)
-    if kind in ("svmlight", "npz"):
+    if not FORMATS[kind].tabular:
         zero_based = "auto" if options["zero_based"] is None else options["zero_based"]
         size = {"columns": data.columns} if data.columns is not None else {"n_features": data.X.shape[1]}
         found = read_data(file, target=goal, format=options["format"], zero_based=zero_based, **size)

@@ -18,7 +18,7 @@ from maxmargin.large_scale.features.choosing import choose_landmarks
 from maxmargin.large_scale.features.factor import Factor, largest_eigenvalue
 from maxmargin.large_scale.features.kernel_error import KernelError, estimate_kernel_error
 from maxmargin.large_scale.features.landmarks import Landmarks
-from maxmargin.large_scale.row_newton import NewtonSolution, RowNewton
+from maxmargin.large_scale.newton import NewtonSolution, RowNewton
 from maxmargin.large_scale.rows.local import LocalOracle
 from maxmargin.large_scale.rows.oracle import RowOracle
 from maxmargin.large_scale.rows.targets import Task
