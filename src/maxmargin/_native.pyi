@@ -38,7 +38,7 @@ def solve_batch(
     points: tuple[Any, ...],
     form: tuple[int, int, float, float, bool],
     segments: tuple[NDArray[Any], NDArray[Any]],
-    problems: tuple[NDArray[Any], ...],
+    problems: tuple[NDArray[Any] | None, ...],
     results: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
     rule: tuple[int, bool, float, float, int],
     options: tuple[int, float, bool, bool, int],

@@ -330,8 +330,8 @@ def solve_posed(
     """Solve all problems in one compiled call, from ``start`` (feasible) or from zero; ``known`` are variables near it
     and their f, and ``index`` gives the rows of the kernel values that the problems' rows are."""
     count, n = posed.n_problems, posed.at[-1]
-    begun, f = (None, np.zeros(n)) if known is None else (known[0], known[1].copy())
-    a = np.zeros(n) if start is None else start.copy()
+    a, begun = np.zeros(n) if start is None else start.copy(), None if known is None else known[0]
+    f = np.zeros(n) if known is None else known[1].copy()
     table, counts, status = np.zeros(9 * count), np.zeros((3, count), np.int64), np.full(count, NOT_BEGUN, np.int8)
     size = 4.0 * posed.largest * values.features
     at_once = next(rows for most, rows in ROWS_AT_ONCE if size < most)
@@ -354,12 +354,12 @@ def solve_posed(
         lambda: control.stop() is not None,
     )
     violation, primal, dual, stationarity, outside, complementarity, norm = table[2 * count :].reshape(7, count)
-    no_slack = np.zeros(count)  # all bounds are finite
-    certificates = Certificates(primal, dual, violation, stationarity, outside, no_slack, complementarity, norm)
+    certificates = Certificates(primal, dual, violation, stationarity, outside, np.zeros(count), complementarity, norm)
     if values.defined is not None:
         rows = posed if index is None else replace(posed, order=index[posed.order])
         _verify(rows, values.defined, a, f, violation, status, tol)
-    return Solved(posed, a, f, table[: 2 * count].reshape(count, 2), certificates, *counts, status)
+    offset, (steps, evaluations, support) = table[: 2 * count].reshape(count, 2), counts
+    return Solved(posed, a, f, offset, certificates, steps, evaluations, support, status)
 
 
 def _verify(
