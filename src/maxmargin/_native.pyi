@@ -31,6 +31,7 @@ def solve_active_set(
     ridge: float,
     max_steps: int,
     blocks: int,
+    stop: Callable[[], bool] | None,
 ) -> tuple[int, int, float]: ...
 
 # batch: dense points (X, shift or None), CSR (int64 indptr, int32 indices, float64 data, columns), or a matrix (K,)
