@@ -164,6 +164,7 @@ struct Solver {
   // The minimum over F and the bounds of its variables, or near it; false where it was not found.
   bool settle(double total) {
     for (int turn = 0; turn < SETTLE_TURNS_MAX && n_free > 1; turn++) {
+      if (q.asked && q.asked(q.context)) return false;
       double missing = total;
       for (int64_t v = 0; v < q.variables; v++) missing -= q.d[v];
       direction(missing);

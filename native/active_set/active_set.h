@@ -22,6 +22,8 @@ struct ActiveSet {
   double *d, *f;  // in and out: a feasible point, and K times the coefficients of the rows
   double goal, ridge;
   int64_t max_steps, blocks;
+  bool (*asked)(void* context);  // between Newton steps of blocks: whether to stop; may be null
+  void* context;
 };
 
 // F and its factor: what a call leaves, another with the same kernel values may begin with.

@@ -38,7 +38,7 @@ int64_t step_limit(const Batch& s, const Layout& layout) {
 // Pair steps on `rows` from where z is.
 template <class T, class Rows>
 Ended solve_with(State<T>& z, Rows& rows, double goal, int64_t limit, const Stop* stop, int64_t& steps) {
-  if (!z.begins_at_zero()) z.sum_rows(rows);
+  z.sum_rows(rows);
   if (z.s.source != STORED && ones(z.s.points.form.kind)) return z.template descend_to<true>(goal, rows, limit, stop, steps);
   return z.template descend_to<false>(goal, rows, limit, stop, steps);
 }

@@ -119,6 +119,7 @@ struct Problems {
   const double* target;  // y of each variable's row
   const double* totals;  // (count, 2): the sum of the variables of each equality
   double *a, *f;
+  const double* begun;  // variables whose values K begun are in f at first, or null where f is nothing yet
 };
 
 // What comes back of each problem; offset has two entries, one per run where each has its equality.

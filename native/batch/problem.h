@@ -22,6 +22,7 @@ template <class T> struct State {
   const int64_t problem;
   Variables<T> x;
   double *linear, *f, *gradient;
+  double* summed;  // the variables whose values are in f
 
   State(const Batch& batch, const Layout& of, int64_t p, Arena* arena) : s(batch), layout(of), problem(p) {
     const int64_t n = layout.size;
@@ -29,6 +30,7 @@ template <class T> struct State {
     x.diagonal = take<T>(arena, n);
     x.a = take<double>(arena, n), x.lower = take<double>(arena, n), x.upper = take<double>(arena, n);
     linear = take<double>(arena, n), f = take<double>(arena, n), gradient = take<double>(arena, n);
+    summed = take<double>(arena, n);
     x.runs = layout.runs, x.joined = s.problems.joined || layout.runs == 1;
     int64_t at = s.problems.at[problem], slot = 0;
     for (int k = 0; k < layout.runs; k++) {
@@ -39,7 +41,8 @@ template <class T> struct State {
         x.lower[slot] = real ? s.problems.lower[at + t] : 0.0, x.upper[slot] = real ? s.problems.upper[at + t] : 0.0;
         linear[slot] = real ? s.problems.linear[at + t] : 0.0;
         x.a[slot] = real ? s.problems.a[at + t] : 0.0;
-        f[slot] = 0;
+        summed[slot] = real && s.problems.begun ? s.problems.begun[at + t] : 0.0;
+        f[slot] = real && s.problems.begun ? s.problems.f[at + t] : 0.0;
       }
       at += rows;
     }
@@ -61,17 +64,12 @@ template <class T> struct State {
     return worst;
   }
 
-  bool begins_at_zero() const {
-    for (int64_t v = 0; v < layout.size; v++)
-      if (x.a[v] != 0) return false;
-    return true;
-  }
-
+  // f = K a, by what has changed since the last time.
   template <class Rows> void sum_rows(Rows& rows) {
-    for (int64_t v = 0; v < layout.size; v++) f[v] = 0;
     const int runs = layout.twins ? 1 : x.runs;
     for (int64_t u = 0; u < layout.kernel_size; u++) {
-      const double a = layout.twins ? x.a[u] + x.a[u + layout.padded[0]] : x.a[u];
+      double a = x.a[u] - summed[u];
+      if (layout.twins) a += x.a[u + layout.padded[0]] - summed[u + layout.padded[0]];
       if (a == 0) continue;
       for (int k = 0; k < runs; k++) {
         const T* row = rows(u, k);
@@ -79,6 +77,7 @@ template <class T> struct State {
       }
     }
     if (layout.twins) __builtin_memcpy(f + layout.padded[0], f, size_t(layout.padded[0]) * sizeof(double));
+    __builtin_memcpy(summed, x.a, size_t(layout.size) * sizeof(double));
   }
 
   // From a and its f to a violation of at most `goal`, as far as T can tell.
@@ -154,7 +153,7 @@ inline void refine_deciding_rows(State<float>& z, Arena* arena) {
   const Layout& layout = z.layout;
   const int64_t n = layout.kernel_size, d = s.points.d;
   constexpr double ALL_ROWS_MAX_VALUES = 20000;  // kernel values that are computed again without a choice of rows
-  constexpr int64_t SAMPLE_ROWS = 64;
+  const int64_t sample_rows = s.problems.begun ? 12 : 64;  // only changes are summed in float32 where f was known
   const size_t before = arena->used;
   int64_t *used = take<int64_t>(arena, n), *wanted = take<int64_t>(arena, n), *rows_of = take<int64_t>(arena, n + PASS_ROWS);
   char* done = take<char>(arena, n);
@@ -176,7 +175,7 @@ inline void refine_deciding_rows(State<float>& z, Arena* arena) {
   const double spread = z.conditions(rise, fall);
   double reach = 0.05 * spread;
   bool all = double(n) * double(count) <= ALL_ROWS_MAX_VALUES;
-  const int64_t every = maximum<int64_t>(1, n / SAMPLE_ROWS);
+  const int64_t every = maximum<int64_t>(1, n / sample_rows);
   for (bool first = true;; first = false) {
     int64_t m = 0;
     for (int64_t u = 0; u < n; u++) {

@@ -3,11 +3,31 @@
 #include "core/border.h"
 #include "core/scratch.h"
 
+#include <exception>
+
 using nb::literals::operator""_a;
+
+// Calls the stop function; an error of it (Ctrl-C) counts as a request to stop, and is raised afterwards.
+struct StopAsked {
+  nb::handle function;
+  std::exception_ptr error;
+  static bool ask(void* context) {
+    StopAsked& own = *static_cast<StopAsked*>(context);
+    if (own.error) return true;
+    const nb::gil_scoped_acquire held;
+    try {
+      return nb::cast<bool>(own.function());
+    } catch (...) {
+      own.error = std::current_exception();
+      return true;
+    }
+  }
+};
 
 static nb::tuple solve_active_set(nb::handle K_, nb::handle row_, nb::handle linear_, nb::handle lower_,
                                   nb::handle upper_, nb::handle d_, nb::handle f_, nb::handle R_, nb::handle free_,
-                                  int64_t n_free, double goal, double ridge, int64_t max_steps, int64_t blocks) {
+                                  int64_t n_free, double goal, double ridge, int64_t max_steps, int64_t blocks,
+                                  nb::object stop) {
   const border::Input K_in(K_, "K"), row_in(row_, "row"), linear_in(linear_, "linear"), lower_in(lower_, "lower"),
       upper_in(upper_, "upper");
   const border::Output d_out(d_, "d"), f_out(f_, "f"), R_out(R_, "R"), free_out(free_, "free");
@@ -32,8 +52,9 @@ static nb::tuple solve_active_set(nb::handle K_, nb::handle row_, nb::handle lin
   border::check_at_least(R, 1, capacity, "places of free");
   border::check_scalar(n_free >= 0 && n_free <= capacity, "n_free", "between 0 and the length of free", double(n_free));
   border::check_indices(free.data, n_free, n, "free", "variables");
+  StopAsked asked{stop, nullptr};
   const ActiveSet problem{K.data, K.strides[0], row.data, linear.data, lower.data, upper.data, n,     rows,
-                          d.data, f.data,       goal,     ridge,       max_steps,  blocks};
+                          d.data, f.data,       goal,     ridge,       max_steps,  blocks, stop.is_none() ? nullptr : &StopAsked::ask, &asked};
   ActiveSetResult result;
   {
     nb::gil_scoped_release released;
@@ -46,10 +67,11 @@ static nb::tuple solve_active_set(nb::handle K_, nb::handle row_, nb::handle lin
     scratch.best_d = memory.take<double>(n);
     result = active_set_table().solve(problem, {R.data, R.shape[1], free.data, n_free, capacity}, scratch);
   }
+  if (asked.error) std::rethrow_exception(asked.error);
   return nb::make_tuple(result.steps, result.n_free, result.violation);
 }
 
 void bind_active_set(nb::module_& m) {
   m.def("solve_active_set", &solve_active_set, "K"_a, "row"_a, "linear"_a, "lower"_a, "upper"_a, "d"_a, "f"_a, "R"_a, "free"_a,
-        "n_free"_a, "goal"_a, "ridge"_a, "max_steps"_a, "blocks"_a);
+        "n_free"_a, "goal"_a, "ridge"_a, "max_steps"_a, "blocks"_a, "stop"_a.none());
 }

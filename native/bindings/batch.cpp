@@ -130,11 +130,12 @@ void solve_batch(nb::tuple points, std::tuple<int, int, double, double, bool> fo
   for (int64_t c = 0; c < s.segments.count; c++)
     if (start.data[c + 1] == start.data[c]) border::refuse_value("start must leave no segment empty");
 
-  check_size(problems, 9, "problems");
+  check_size(problems, 10, "problems");
   const Input runs_(item(problems, 0), "runs"), at_(item(problems, 1), "at"), linear_(item(problems, 2), "linear");
   const Input lower_(item(problems, 3), "lower"), upper_(item(problems, 4), "upper");
   const Input target_(item(problems, 5), "target"), totals_(item(problems, 6), "totals");
   const Output a_(item(problems, 7), "a"), f_(item(problems, 8), "f");
+  const Input begun_(item(problems, 9), "begun", border::OPTIONAL);
   const auto runs = runs_.array<int64_t, 2>();
   const auto at = at_.array<int64_t, 1>();
   const auto totals = totals_.array<double, 2>();
@@ -165,7 +166,8 @@ void solve_batch(nb::tuple points, std::tuple<int, int, double, double, bool> fo
   if ((which == batch::NU_SVC || which == batch::NU_SVR) && joined)
     border::refuse_value("joined must be false: nu problems have an equality in each run");
   s.problems = {count,        batch::Rule(which), joined,         tol,          epsilon,         max_steps, runs.data, at.data,
-                vector(linear_), vector(lower_),  vector(upper_), vector(target_), totals.data, a.data,    f.data};
+                vector(linear_), vector(lower_),  vector(upper_), vector(target_), totals.data, a.data,    f.data,
+                begun_.given() ? vector(begun_) : nullptr};
 
   check_size(results, 3, "results");
   const Output values_(item(results, 0), "values"), counts_(item(results, 1), "counts"), status_(item(results, 2), "status");

@@ -31,6 +31,7 @@ def solve_active_set(
     ridge: float,
     max_steps: int,
     blocks: int,
+    stop: Callable[[], bool] | None,
 ) -> tuple[int, int, float]: ...
 
 # batch: dense points (X, shift or None), CSR (int64 indptr, int32 indices, float64 data, columns), or a matrix (K,)
@@ -38,7 +39,7 @@ def solve_batch(
     points: tuple[Any, ...],
     form: tuple[int, int, float, float, bool],
     segments: tuple[NDArray[Any], NDArray[Any]],
-    problems: tuple[NDArray[Any], ...],
+    problems: tuple[NDArray[Any] | None, ...],
     results: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
     rule: tuple[int, bool, float, float, int],
     options: tuple[int, float, bool, bool, int],

@@ -38,7 +38,7 @@ def test_ends_at_the_solution(level, n, rank, two_sided, blocks, seed):
     goal = 1e-6 * np.diag(K).mean()
     R, free = np.full((variables, variables + 3), np.nan), np.zeros(variables, np.int64)
     _, n_free, violation = _native.solve_active_set(
-        K, row, linear, lower, upper, d, f, R, free, 0, goal, ridge, 50 * variables + 100, blocks
+        K, row, linear, lower, upper, d, f, R, free, 0, goal, ridge, 50 * variables + 100, blocks, None
     )
     F = free[:n_free]
     assert sorted(F) == np.flatnonzero((d > lower) & (d < upper)).tolist()
@@ -66,7 +66,7 @@ def test_the_first_steps_are_those_of_the_twin(level):
         d, f, expected = start.copy(), K @ start, start.copy()
         R, free = np.empty((30, 30)), np.zeros(30, np.int64)
         bounds = linear, lower, upper
-        taken, _, _ = _native.solve_active_set(K, row, *bounds, d, f, R, free, 0, 1e-9, 1e-9, steps, 0)
+        taken, _, _ = _native.solve_active_set(K, row, *bounds, d, f, R, free, 0, 1e-9, 1e-9, steps, 0, None)
         assert taken == steps
         twin.solve(K, linear, lower, upper, expected, 1e-9, 1e-9, steps)
         np.testing.assert_allclose(d, expected, atol=1e-8)
@@ -76,7 +76,9 @@ def test_the_first_steps_are_those_of_the_twin(level):
 def test_more_free_variables_than_it_may_have(level, blocks):
     K, row, linear, lower, upper, start = problem(30, 40, False, 4)
     d, f, R, free = start.copy(), K @ start, np.empty((3, 3)), np.zeros(3, np.int64)
-    *_, violation = _native.solve_active_set(K, row, linear, lower, upper, d, f, R, free, 0, 1e-9, 1e-9, 1000, blocks)
+    *_, violation = _native.solve_active_set(
+        K, row, linear, lower, upper, d, f, R, free, 0, 1e-9, 1e-9, 1000, blocks, None
+    )
     assert violation > 1e-9
     assert np.all((lower <= d) & (d <= upper))
 
@@ -86,7 +88,9 @@ def test_goes_on_with_the_factor_of_the_last_call(level, blocks):
     """With other linear terms, and with the variables in another order."""
     K, row, linear, lower, upper, start = problem(80, 100, False, 5)
     d, f, R, free = start.copy(), K @ start, np.empty((80, 83)), np.zeros(80, np.int64)
-    _, count, _ = _native.solve_active_set(K, row, linear, lower, upper, d, f, R, free, 0, 1e-8, 1e-9, 9999, blocks)
+    _, count, _ = _native.solve_active_set(
+        K, row, linear, lower, upper, d, f, R, free, 0, 1e-8, 1e-9, 9999, blocks, None
+    )
     order = np.random.default_rng(0).permutation(80)
     place = np.argsort(order)
     free[:count] = place[free[:count]]
@@ -95,11 +99,30 @@ def test_goes_on_with_the_factor_of_the_last_call(level, blocks):
     values = own @ again
     bounds = other, lower[order], upper[order]
     _, _, violation = _native.solve_active_set(
-        own, row, *bounds, again, values, R, free, count, 1e-8, 1e-9, 9999, blocks
+        own, row, *bounds, again, values, R, free, count, 1e-8, 1e-9, 9999, blocks, None
     )
     assert violation <= 1e-8
     rise, fall = twin.conditions(own @ again + other, again, *bounds[1:])
     assert fall - rise <= 1e-8 + 1e-11
+
+
+def test_stops_between_newton_steps(level):
+    K, row, linear, lower, upper, start = problem(80, 100, False, 6)
+    bounds, asked = (linear, lower, upper), []
+
+    def call(stop):
+        d, f, R, free = start.copy(), K @ start, np.empty((80, 83)), np.zeros(80, np.int64)
+        _native.solve_active_set(K, row, *bounds, d, f, R, free, 0, 1e-8, 1e-9, 0, 20, stop)
+        return d
+
+    np.testing.assert_array_equal(call(lambda: asked.append(1) is None), start)
+    assert asked
+
+    def fail():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        call(fail)
 
 
 @pytest.mark.parametrize(
@@ -123,6 +146,6 @@ def test_goes_on_with_the_factor_of_the_last_call(level, blocks):
 def test_wrong_calls(change, error):
     arguments = {"K": np.eye(3), "row": np.arange(3), "linear": np.zeros(3), "lower": np.zeros(3), "upper": np.ones(3)}
     arguments |= {"d": np.zeros(3), "f": np.zeros(3), "R": np.zeros((3, 3)), "free": np.zeros(3, int), "n_free": 0}
-    arguments |= {"goal": 1e-3, "ridge": 1e-9, "max_steps": 5, "blocks": 0}
+    arguments |= {"goal": 1e-3, "ridge": 1e-9, "max_steps": 5, "blocks": 0, "stop": None}
     with pytest.raises(error):
         _native.solve_active_set(**{**arguments, **change})

@@ -116,6 +116,16 @@ def test_pairs_of_classes(level, kernel, how):
     if kernel == "sigmoid":  # not positive: only the conditions are claimed
         pairs = [None] * posed.n_problems
     check(posed, solved, K, 1e-3, pairs)
+    # From near the solution with known values of f: the same conditions, and at the solution there is nothing to do.
+    near = np.where(rng.random(len(solved.a)) < 0.1, 0.0, solved.a)
+    f = np.concatenate(
+        [K[np.ix_(posed.rows(p), posed.rows(p))] @ near[posed.at[p] : posed.at[p + 1]] for p in range(posed.n_problems)]
+    )
+    for start in (solved.a, np.zeros(len(near))):
+        again = solve(posed, values_of(X, FORMS[kernel], how), start=start, known=(near, f))
+        check(posed, again, K, 1e-3, pairs)
+        if start is solved.a and how != "mixed":
+            assert again.steps.sum() <= 0.1 * solved.steps.sum()
 
 
 @pytest.mark.parametrize("how", ["double", "mixed", "csr", "stored"])
@@ -290,7 +300,7 @@ def arguments():
     X, codes = np.ones((4, 2)), np.array([0, 0, 1, 1])
     posed = pairs_of_classes(codes, np.ones(4), 2)
     a, f = np.zeros(4), np.zeros(4)
-    problems = [posed.runs, posed.at, posed.linear, posed.lower, posed.upper, posed.target, posed.totals, a, f]
+    problems = [posed.runs, posed.at, posed.linear, posed.lower, posed.upper, posed.target, posed.totals, a, f, None]
     return {
         "points": (X, None),
         "form": RBF,
@@ -317,6 +327,7 @@ def arguments():
         ("problems", 0, np.array([[1, 0]]), ValueError, "runs must be"),
         ("problems", 1, np.array([0, 3]), ValueError, "at must count"),
         ("problems", 2, np.ones(3), ValueError, "linear"),
+        ("problems", 9, np.ones(3), ValueError, "begun"),
         ("problems", 7, np.ones(3), ValueError, r"a.shape\[0\] must be 4"),
         ("results", 0, np.zeros(8), ValueError, r"values.shape\[0\] must be 9"),
         ("results", 2, np.zeros(2, np.int8), ValueError, "status"),

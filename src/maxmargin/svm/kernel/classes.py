@@ -19,6 +19,7 @@ from maxmargin.runtime.validation import Array
 from maxmargin.svm.kernel.context import FitContext
 from maxmargin.svm.kernel.formulations import Formulation
 from maxmargin.svm.kernel.publishing import CoefficientTable
+from maxmargin.svm.kernel.solving.batch import Solved
 from maxmargin.svm.kernel.solving.each import solve_pairs, solve_subproblems
 from maxmargin.svm.kernel.solving.outcomes import KernelOutcome, SolvedProblems, Subproblem
 from maxmargin.svm.kernel.warm_start import WarmStart
@@ -67,6 +68,9 @@ class BinaryProblems:
 
     def warm_start(self, context: FitContext) -> WarmStart:
         """The variables, for the next fit."""
+        source = self.solved.source
+        if isinstance(source, Solved) and source.posed.n_problems > 1:
+            return WarmStart.of_pairs(context, source)
         return WarmStart.of(context, self.solved.models())
 
 

@@ -15,11 +15,12 @@ import scipy.sparse as sp
 
 from maxmargin.kernels import Kernel
 from maxmargin.kernels.gram.sides import form_of
-from maxmargin.problems.dual import DualProblem, c_svc
+from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.canonical_rows import MIXING_FACTOR, places_among
 from maxmargin.runtime.validation import Array, Points
 from maxmargin.svm.kernel.context import FitContext, InputRows
-from maxmargin.svm.kernel.solving.batch import Posed
+from maxmargin.svm.kernel.last_pairs import FoundPairs, LastPairs
+from maxmargin.svm.kernel.solving.batch import Posed, Solved
 from maxmargin.svm.kernel.solving.outcomes import BinaryModel, LastSolution, Subproblem
 
 
@@ -42,6 +43,7 @@ class WarmStart:
     kernel: Kernel | None = None  # resolved, where the fitted values are those of its values alone
     representative: Array | None = None  # an input row of each canonical row
     given: InputRows | None = None  # the input rows, where they are at hand
+    pairs: LastPairs | None = None  # the same solutions of a batch of pairs of classes
 
     @classmethod
     def of(cls, context: FitContext, models: Sequence[BinaryModel]) -> WarmStart:
@@ -51,6 +53,13 @@ class WarmStart:
         ]
         kernel = context.kernel if context.centre is None else None
         return cls(_identity(context), variables, kernel, context.rows.representative)
+
+    @classmethod
+    def of_pairs(cls, context: FitContext, solved: Solved) -> WarmStart:
+        """The solutions of a batch of pairs of classes."""
+        kernel = context.kernel if context.centre is None else None
+        pairs = LastPairs.of(context, solved)
+        return cls(_identity(context), [], kernel, context.rows.representative, pairs=pairs)
 
     @classmethod
     def of_joint(cls, context: FitContext, rows: Array, A: Array) -> WarmStart:
@@ -83,16 +92,24 @@ class WarmStart:
             started.append(sub)
         return started
 
-    def start_of_pairs(self, context: FitContext, posed: Posed) -> Array | None:
-        """A start of all pairs of classes, problem after problem; None if the last fit had others."""
-        if len(self.variables) != posed.n_problems or any(stored.kind != posed.kind for stored in self.variables):
+    def start_of_pairs(self, context: FitContext, posed: Posed) -> tuple[Array | None, tuple[Array, Array] | None]:
+        """A start of all pairs of classes, problem after problem, and variables whose fitted values are known, with
+        these; None where they are not, or if the last fit had other pairs."""
+        last = self.pairs
+        if last is None or not last.matches(context, posed):
+            return None, None
+        found = last.found(context, posed, self._places(context))
+        return found.start(), self._known_values(context, last, found)
+
+    def _known_values(self, context: FitContext, last: LastPairs, found: FoundPairs) -> tuple[Array, Array] | None:
+        if not self._same_values(context) or context.X.dtype == object:
             return None
-        places, start = self._places(context), np.empty(posed.at[-1])
-        for p, stored in enumerate(self.variables):
-            own = slice(posed.at[p], posed.at[p + 1])
-            problem = c_svc(posed.target[own], posed.upper[own] - posed.lower[own])
-            start[own] = problem.feasible(problem.at_bounds(self._known(stored, places, posed.rows(p))[0].ravel()))
-        return start
+        gone, points = found.gone, None
+        if len(gone.rows):
+            if self.given is None or self.representative is None:
+                return None
+            points = _in_form(self.given.X[self.representative[gone.rows]], context.X)
+        return found.values, found.fitted(context, points)
 
     def _places(self, context: FitContext) -> Array:
         """The place that each canonical row had in the last fit; -1 where it is new."""
@@ -127,13 +144,16 @@ class WarmStart:
         if len(gone):
             if self.given is None or self.representative is None:
                 return None
-            points = self.given.X[self.representative[stored.rows[gone]]]
-            if sp.issparse(context.X):
-                points = sp.csr_matrix(points)
-            elif sp.issparse(points):
-                points = points.toarray()
+            points = _in_form(self.given.X[self.representative[stored.rows[gone]]], context.X)
         known = np.flatnonzero(at >= 0)
         return LastSolution(values.ravel(), known, stored.f[at[known]], points, coefficient[gone])
+
+
+def _in_form(points: Points, like: Points) -> Points:
+    """Points dense or sparse as others are."""
+    if sp.issparse(like):
+        return sp.csr_matrix(points)
+    return points.toarray() if sp.issparse(points) else points
 
 
 def _per_row(problem: DualProblem) -> int:

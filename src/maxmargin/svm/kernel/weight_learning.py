@@ -139,5 +139,7 @@ class _Evaluation:
         self.a[p] = a = problem.feasible(solution.a)
         beta = problem.coefficients(a)
         used = np.flatnonzero(beta)
-        primal = best_certificate(problem, a, gram.product(used, beta[used])).primal
+        same = solution.fresh and np.array_equal(a, solution.a)
+        f = solution.f if same else gram.product(used, beta[used])
+        primal = best_certificate(problem, a, f).primal
         return _Solved(rows[used], beta[used], -float(problem.linear @ a), primal)

@@ -1,14 +1,14 @@
 """Many small problems as one compiled call: the binary problems of a fit, posed together as flat arrays.
 
-Rows lie in segments (classes, or all rows); a problem has one run of variables or two, each over a segment:
+Rows lie in segments (classes, or all rows); a problem has a run or two of variables, each over a segment:
 
     one-vs-one           classes i and j: a run each, one equality over both (C-SVC) or one in each (nu-SVC)
     regression           alpha and -alpha* of all rows: two runs over one segment
     one-class, quantile  one run over all rows
 
 :class:`Posed` is that list of problems, :func:`solve_posed` the call, :class:`Solved` what comes back: variables,
-values f = K a and the certificate of every problem. A problem that creeps, or that the time did not reach, has a status
-that says so; it goes on to a general solver from where it is (:mod:`maxmargin.svm.kernel.solving.each`).
+values f = K a and the certificate of every problem. A problem that creeps, or that the time did not reach, says so in
+its status, and goes on to a general solver (:mod:`maxmargin.svm.kernel.solving.each`).
 """
 
 from __future__ import annotations
@@ -324,12 +324,14 @@ def solve_posed(
     budget: float,
     threads: int,
     start: Array | None = None,
+    known: tuple[Array, Array] | None = None,
     index: Array | None = None,
 ) -> Solved:
-    """Solve all problems in one compiled call, from ``start`` (feasible variables) or from zero; ``index`` gives the
-    rows of the kernel values that the problems' rows are."""
+    """Solve all problems in one compiled call, from ``start`` (feasible) or from zero; ``known`` are variables near it
+    and their f, and ``index`` gives the rows of the kernel values that the problems' rows are."""
     count, n = posed.n_problems, posed.at[-1]
-    a, f = np.zeros(n) if start is None else start.copy(), np.zeros(n)
+    a, begun = np.zeros(n) if start is None else start.copy(), None if known is None else known[0]
+    f = np.zeros(n) if known is None else known[1].copy()
     table, counts, status = np.zeros(9 * count), np.zeros((3, count), np.int64), np.full(count, NOT_BEGUN, np.int8)
     size = 4.0 * posed.largest * values.features
     at_once = next(rows for most, rows in ROWS_AT_ONCE if size < most)
@@ -345,21 +347,19 @@ def solve_posed(
         values.points,
         values.form,
         (posed.order if index is None else index[posed.order], posed.start),
-        (posed.runs, posed.at, posed.linear, posed.lower, posed.upper, posed.target, posed.totals, a, f),
+        (posed.runs, posed.at, posed.linear, posed.lower, posed.upper, posed.target, posed.totals, a, f, begun),
         (table, counts, status),
         (RULES[posed.kind], posed.joined, float(tol * posed.tol_scale), float(posed.epsilon), max_steps),
         (threads, float(budget), blocks, not values.single, at_once),
         lambda: control.stop() is not None,
     )
     violation, primal, dual, stationarity, outside, complementarity, norm = table[2 * count :].reshape(7, count)
-    no_slack = np.zeros(count)  # all bounds are finite
-    certificates = Certificates(primal, dual, violation, stationarity, outside, no_slack, complementarity, norm)
+    certificates = Certificates(primal, dual, violation, stationarity, outside, np.zeros(count), complementarity, norm)
     if values.defined is not None:
         rows = posed if index is None else replace(posed, order=index[posed.order])
         _verify(rows, values.defined, a, f, violation, status, tol)
-    steps, evaluations, n_support = counts
-    offset = table[: 2 * count].reshape(count, 2)
-    return Solved(posed, a, f, offset, certificates, steps, evaluations, n_support, status)
+    offset, (steps, evaluations, support) = table[: 2 * count].reshape(count, 2), counts
+    return Solved(posed, a, f, offset, certificates, steps, evaluations, support, status)
 
 
 def _verify(

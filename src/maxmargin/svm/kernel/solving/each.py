@@ -237,6 +237,7 @@ def solve_pairs(
     assert values is not None
     if not fastest_alone(posed, values):
         return None
+    start, known = (None, None) if warm_start is None else warm_start.start_of_pairs(context, posed)
     solved = batch.solve_posed(
         posed,
         values,
@@ -244,7 +245,8 @@ def solve_pairs(
         control=context.control,
         budget=context.budget,
         threads=context.threads,
-        start=None if warm_start is None else warm_start.start_of_pairs(context, posed),
+        start=start,
+        known=known,
         index=index,
     )
     _report_batch(context.control, solved)

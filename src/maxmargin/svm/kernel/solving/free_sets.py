@@ -64,7 +64,7 @@ def free_set_point(
     while left > 0 and not violation <= goal and control.stop() is None:
         bounds, some = (problem.linear, problem.lower, problem.upper), min(left, at_once)
         steps, count, violation = _native.solve_active_set(
-            K, problem.row, *bounds, d, f, R, room, count, goal, ridge, some, blocks
+            K, problem.row, *bounds, d, f, R, room, count, goal, ridge, some, blocks, lambda: control.stop() is not None
         )
         left, blocks = left - steps, 0
         if steps < some:
