@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from maxmargin.kernels import RBF, Columns, HistogramIntersection, Linear, Normalized, Polynomial, Sum, Tanimoto
 from maxmargin.kernels.definition import kernel_values
 from maxmargin.kernels.gram.choice import make_gram
+from maxmargin.kernels.gram.kept_rows import KeptRows
 from maxmargin.kernels.gram.matrices import (
     HalfMatrix,
     kernel_matrices,
@@ -165,7 +166,8 @@ def test_make_gram_stores_what_fits_the_budget_where_there_are_no_tiles():
     stored = make_gram(kernel, X, budget=8 * 50 * 50)
     assert isinstance(stored, StoredGram)
     assert stored.evaluations == 2500
-    assert type(make_gram(kernel, X, budget=8 * 50 * 50 - 1)) is KernelGram
+    assert isinstance(make_gram(kernel, X, budget=8 * 50 * 50 - 1), KeptRows)
+    assert type(make_gram(kernel, X, budget=4 * 50 * 50 - 1)) is KernelGram
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

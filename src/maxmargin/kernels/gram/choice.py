@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin.kernels import Kernel, Linear
+from maxmargin.kernels.gram.kept_rows import KeptRows, keeps_rows
 from maxmargin.kernels.gram.local import without_zeros
 from maxmargin.kernels.gram.matrices import composed, kernel_matrix
 from maxmargin.kernels.gram.operator import Gram, KernelGram, StoredGram
@@ -27,9 +28,9 @@ def make_gram(
     stop: Stop | None = None,
 ) -> Gram:
     """The operator for these points. A few points, or points whose kernel has no tile form, have all of K stored if it
-    fits into ``budget`` bytes; otherwise values are computed on demand, in tiles if there is a form. ``pairs`` says
-    that pairs of classes will be solved, which share blocks of values instead; ``stop`` is called while many rows are
-    copied, and may end it."""
+    fits into ``budget`` bytes; otherwise values are computed on demand, in tiles if there is a form, and else by rows
+    that are kept as far as they fit. ``pairs`` says that pairs of classes will be solved, which share blocks of values
+    instead; ``stop`` is called while many rows are copied, and may end it."""
     small = X.shape[0] <= (STORED_PAIRS_MAX_ROWS if pairs else STORED_MAX_ROWS)
     fits = 8.0 * X.shape[0] ** 2 <= budget
     linear = X if type(kernel) is Linear else None
@@ -45,7 +46,8 @@ def make_gram(
         tiled = TiledGram(kernel, X, threads, stop)
         return tiled if pairs else without_zeros(tiled)
     if not fits:
-        return KernelGram(kernel, X, threads)
+        gram = KernelGram(kernel, X, threads)
+        return KeptRows(gram) if linear is None and keeps_rows(gram, budget) else gram
     if composed(kernel) and 2 * 8.0 * X.shape[0] ** 2 > budget:  # no room for the parts of a sum
         every = np.arange(X.shape[0])
         K = KernelGram(kernel, X, threads).block(every, every)

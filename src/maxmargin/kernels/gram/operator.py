@@ -140,6 +140,17 @@ class KernelGram(Gram):
         self.evaluations += left.shape[0] * len(cols)
         return kernel_product(self.kernel, left, self.X[cols], coef, self.threads, stop)
 
+    def single_block(self, rows: Array, cols: Array, out: Array) -> None:
+        """out = K[rows, cols] in float32, for few rows and many columns."""
+        few = self.X[rows]
+
+        def work(part: slice) -> None:  # the few rows on the right, where sparse points are packed
+            out[:, part] = self.kernel.matrix(self.X[cols[part]], few).T
+
+        with single_threaded_blas():
+            run_strips(work, len(cols), TILE_ROWS * TILE_COLS // max(TILE_ROWS, len(rows)), self.threads)
+        self.evaluations += out.size
+
     def _at(self, rows: Array) -> Array:
         """The rows of ``X`` that these rows of the operator are."""
         return rows
@@ -163,7 +174,7 @@ class KernelGram(Gram):
     def linear_points(self) -> Points | None:
         return self.X if type(self.kernel) is Linear else None
 
-    def subset(self, rows: Array) -> Gram:
+    def subset(self, rows: Array) -> KernelGram:
         return KernelGram(self.kernel, self.X[rows], self.threads)
 
 

@@ -13,11 +13,11 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
 from maxmargin.kernels import Linear
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import LINEAR_WORDS, Control, Status
+from maxmargin.runtime.random_state import LARGEST_SEED, draw_seed
 from maxmargin.runtime.text_report import tolerance_text
 from maxmargin.runtime.threads import effective_threads, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
@@ -40,6 +40,7 @@ Fittable = TypeVar("Fittable", bound=Any)
 
 ONE_THREAD_MAX_ROWS = 1000  # up to which threads cost more than they bring
 LANES_MIN_CLASSES = 3
+EPOCHS_MIN_ENTRIES = 50_000  # of X: for fewer, interior points in one compiled call take a millisecond or two
 DEFERRED_REPORT_MAX_ROWS = 20_000  # a report that is not read yet keeps several numbers per row
 
 
@@ -53,7 +54,7 @@ class FitContext:
     tol: float
     solver: Any
     learns: str | None  # "primal" or "dual", by the parameter ``dual``; None means either
-    random_state: Any
+    seed: int  # of the rows' order
     last: WarmStart | None  # of the fit to start from
     # input_shape, dtype: of the points given
     input_shape: tuple[int, int]
@@ -74,6 +75,7 @@ def prepare(
 ) -> FitContext:
     """The rows of a fit and its options; ``merge`` makes the rows."""
     dual = getattr(estimator, "dual", "auto")
+    drawn = draw_seed(estimator)
     return FitContext(
         rows=merge(X, target, weights, keys=bool(estimator.warm_start)),
         control=control,
@@ -81,7 +83,7 @@ def prepare(
         tol=float(estimator.tol),
         solver=estimator.solver,
         learns=None if isinstance(dual, str) else ("dual" if dual else "primal"),
-        random_state=estimator.random_state,
+        seed=0 if estimator.random_state is None else drawn,
         last=getattr(estimator, "_last_fit", None) if estimator.warm_start else None,
         input_shape=(int(X.shape[0]), int(X.shape[1])),
         dtype=X.dtype,
@@ -111,7 +113,8 @@ def solve_problems(
     automatic = isinstance(context.solver, str) and context.solver == "auto"
     if automatic and context.last is None:
         for k in left:
-            models[k] = solve_at_once(problems[k], solver, tol, control)
+            if rows.X.size < EPOCHS_MIN_ENTRIES or not epochs_first(problems[k], solver):
+                models[k] = solve_at_once(problems[k], solver, tol, control)
         left = [k for k in left if models[k] is None]
         if not left:
             return fitted(solver.name, reason)
@@ -121,8 +124,8 @@ def solve_problems(
     starts = [None] * len(problems) if context.last is None else context.last.starts(rows, problems)
     # One fixed seed, or the user's; every class has its own, so that the threads do not matter, and all targets of a
     # regression the same, so that each is solved as if it were alone.
-    rng = check_random_state(0 if context.random_state is None else context.random_state)
-    seeds = rng.randint(2**31 - 1, size=len(problems) if lanes is not None else 1).tolist() * len(problems)
+    rng = np.random.RandomState(context.seed)
+    seeds = rng.randint(LARGEST_SEED, size=len(problems) if lanes is not None else 1).tolist() * len(problems)
     with control.catching_interrupts(), single_threaded_blas():
         if lanes is not None and len(left) >= LANES_MIN_CLASSES and lanes_serve(solver, problems[left[0]]):
             bound, own = lanes
@@ -152,7 +155,7 @@ def solve_problems(
         by_epochs = [False] * len(problems)
         run_tiles(work, len(left), context.threads)
     if all(by_epochs[k] for k in left):
-        return fitted(linear_fallback().name, "a row uses few columns, and C is small: row by row")
+        return fitted(linear_fallback().name, "C is small: row by row")
     return fitted(solver.name, reason)
 
 
