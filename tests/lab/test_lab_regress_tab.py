@@ -352,8 +352,7 @@ def test_film_of_a_slider(opened: Callable[..., Any], lab: SimpleNamespace, brow
     tab = Regression(opened(link(lab, "regress")))
     tab.panel.get_by_label("λ = 0, no penalty").check()
     expect(tab.panel.get_by_role("button", name="Sweep Lambda λ")).to_be_disabled()
-    tab.page.set_default_timeout(120_000)
-    with tab.page.expect_download() as download:
+    with tab.page.expect_download(timeout=300_000) as download:
         tab.page.get_by_role("button", name="Share").click()
         expect(tab.page.get_by_role("button", name="Film: ")).to_have_text(["Film: sweep d"])
         tab.page.get_by_role("button", name="Film: sweep d").click()

@@ -5,9 +5,9 @@ import { Frame, sheet } from "../plot.js";
 
 /** @typedef {{space: import("./space.js").Space, plane: import("../plot.js").Plane, ctx: any, words: string[]}} Shown */
 
-const LIFTING = 45; // pictures from flat to lifted
-const TURNING = 90; // pictures of a whole turn
-const TURNED = 60; // milliseconds of each of them
+const LIFTING = 36; // pictures from flat to lifted
+const TURNING = 72; // pictures of a whole turn
+const TURNED = 80; // milliseconds of each of them
 
 /** @param {Shown} shown @returns {HTMLCanvasElement} */
 export function savedPicture(shown) {
