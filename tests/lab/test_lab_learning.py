@@ -195,7 +195,7 @@ def test_probability_as_colour(opened: Callable[..., Any], lab: SimpleNamespace)
 
 def test_one_class_until_a_second_one_comes(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
     tab = Classify(opened(link(lab, "classify", {"points": CLOUD, "kernel": {"name": "rbf", "gamma": 4}})))
-    tab.says("outside", r"^\d+ of 40 points \(at most 10%\)$")
+    tab.says("outside", r"^\d+ of 40 points \(at most 10 %\)$")
     expect(tab.panel.get_by_label("C", exact=True)).to_be_hidden()
     expect(tab.panel.locator(".legend")).to_contain_text("on the boundary")
     tab.type("Nu ν", "0.5")

@@ -12,7 +12,7 @@ from typing import Any
 import lab_browser
 import numpy as np
 import pytest
-from lab_browser import PHONE, Tab, excused, expect, link, painted, until, written_link
+from lab_browser import PHONE, Tab, decoded, excused, expect, link, painted, until, written_link
 
 from maxmargin.lab.lifting import lift, mapped
 
@@ -419,3 +419,18 @@ def test_the_corners_of_the_cube_stay_on_the_canvas(modules: Any) -> None:
     assert right < 760
     assert top > 0
     assert bottom < 620
+
+
+def test_film_of_the_lifting(opened: Callable[..., Any], lab: SimpleNamespace, browser: Any) -> None:
+    """Flat, lifted, and one turn: the space, the plane beside it and the sentences, at the size of a slide."""
+    tab = Lift(opened(link(lab, "lift")))
+    with tab.page.expect_download(timeout=300_000) as download:
+        tab.page.get_by_role("button", name="Share").click()
+        tab.page.get_by_role("button", name="Film: lift and turn").click()
+    assert download.value.suggested_filename == "maxmargin-lift-lifting.webm"
+    areas = [[50, 50, 1000, 700], [1150, 50, 700, 700], [0, 880, 1900, 180]]
+    film = decoded(browser, Path(download.value.path()).read_bytes(), [0.02, 0.4, 0.7], areas)
+    assert (film["width"], film["height"]) == (1920, 1080)
+    assert film["seconds"] == pytest.approx(1.5 + 36 * 0.04 + 72 * 0.08 + 1.5, abs=0.1)
+    assert all(area["colours"] > 3 for picture in film["pictures"] for area in picture)
+    assert len({picture[0]["mean"] for picture in film["pictures"]}) == 3  # the space moves

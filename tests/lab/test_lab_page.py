@@ -707,6 +707,18 @@ def test_numbers_as_people_write_them(modules: Any) -> None:
     )
 
 
+def test_present_mode_shows_the_numbers_that_there_are(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
+    """One class has a nu and no margin; without a hard margin there is only C."""
+    one = [[0.1 * k, (-0.2) ** k, 0] for k in range(8)]
+    page = opened(link(lab, "classify", {"points": one}))
+    page.keyboard.press("f")
+    names = page.locator(".overlay span:visible")
+    expect(names).to_have_text([re.compile("support vectors"), re.compile("outside"), re.compile(r"^0\.\d+ν$")])
+    expect(page.locator("#chips .menu > button:visible").last).to_have_text(re.compile("^ν = "))
+    Classify(page).go({"example": "overlapping", "C": "inf"})
+    expect(names).to_have_text(["∞C"])
+
+
 @pytest.mark.parametrize(("width", "height"), [(1280, 720), (1920, 1080), (3840, 2160)])
 def test_present_mode_fills_the_screen_at_the_largest_font(opened: Callable[..., Any], width: int, height: int) -> None:
     page = opened(width=width, height=height)

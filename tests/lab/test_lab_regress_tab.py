@@ -11,7 +11,7 @@ from typing import Any
 import lab_browser
 import numpy as np
 import pytest
-from lab_browser import PHONE, Requests, Tab, excused, expect, link, until, written_link
+from lab_browser import PHONE, Requests, Tab, decoded, excused, expect, link, until, written_link
 
 browser, lab, opening, opened, quiet, watch, modules = lab_browser.FIXTURES
 
@@ -345,3 +345,21 @@ def test_narrow_screen(opened: Callable[..., Any], lab: SimpleNamespace) -> None
     assert len(regress.points) == 1
     assert regress.page.evaluate("document.documentElement.scrollWidth") == 390
     assert regress.canvas.evaluate("(node) => getComputedStyle(node).touchAction") == "none"
+
+
+def test_film_of_a_slider(opened: Callable[..., Any], lab: SimpleNamespace, browser: Any) -> None:
+    """All degrees, each long enough to be seen; a slider that is off has no film."""
+    tab = Regression(opened(link(lab, "regress")))
+    tab.panel.get_by_label("λ = 0, no penalty").check()
+    expect(tab.panel.get_by_role("button", name="Sweep Lambda λ")).to_be_disabled()
+    with tab.page.expect_download(timeout=300_000) as download:
+        tab.page.get_by_role("button", name="Share").click()
+        expect(tab.page.get_by_role("button", name="Film: ")).to_have_text(["Film: sweep d"])
+        tab.page.get_by_role("button", name="Film: sweep d").click()
+    areas = [[0, 0, 1900, 700], [0, 800, 1900, 180], [0, 1010, 1900, 60]]
+    film = decoded(browser, Path(download.value.path()).read_bytes(), [0.01, 0.4, 0.97], areas)
+    assert (film["width"], film["height"]) == (1920, 1080)
+    assert film["seconds"] == pytest.approx(8 + 1.5, abs=0.1)
+    assert all(area["colours"] > 3 for picture in film["pictures"] for area in picture)
+    assert len({picture[0]["mean"] for picture in film["pictures"]}) == 3
+    assert tab.state["degree"] == 15

@@ -337,6 +337,39 @@ def test_no_sentence_of_two_solvers_is_cut_off(
         assert step.note(pane).evaluate("(note) => note.scrollHeight - note.clientHeight") <= 1
 
 
+@pytest.mark.parametrize("present", [False, True], ids=["page", "present"])
+def test_charts_of_two_solvers_have_room_in_the_largest_type(
+    opened: Callable[..., Any], lab: SimpleNamespace, present: bool
+) -> None:
+    """On the smallest projector: curves beside their words, a plane that is no slit, a page that does not scroll."""
+    page = opened(link(lab, "step", {"example": "overlapping", "second": "pegasos", "at": 12}), height=720)
+    for _ in range(4):
+        page.get_by_role("button", name="Larger text").click()
+    if present:
+        page.keyboard.press("f")
+    idle(page)
+    found = page.evaluate("""async () => {
+        const { areas, typeIn } = await import('/static/js/step/charts.js');
+        const { inside } = await import('/static/js/step/chart.js');
+        const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+        const all = (selector) => [...document.querySelectorAll(`#panel-step ${selector}`)];
+        const chartsOf = (node) => areas(node.clientWidth, node.clientHeight, rem).map(size);
+        const size = (area) => ({ ...inside(area, typeIn(area, rem)), type: typeIn(area, rem) });
+        const charts = all("canvas.charts").flatMap(chartsOf);
+        const planes = all(".plot canvas:not(.charts)").map((node) => node.clientHeight);
+        const places = all(".place").map((node) => node.scrollHeight - node.clientHeight);
+        return { charts, planes, places, beyond: document.documentElement.scrollHeight - innerHeight };
+    }""")
+    assert len(found["charts"]) == 8
+    for chart in found["charts"]:
+        assert chart["w"] >= 100
+        assert chart["h"] >= 30
+        assert chart["type"] >= 13
+    assert min(found["planes"]) >= (300 if present else 120)
+    assert max(found["places"]) <= 1
+    assert found["beyond"] <= 0
+
+
 def test_timeline(modules: Any) -> None:
     found = modules.evaluate("""import('/static/js/step/run.js').then(({ Run, timeline }) => {
         const run = (iterations) => Object.assign(Object.create(Run.prototype), {

@@ -50,8 +50,11 @@ def test_a_tour_goes_forth_and_back_and_its_link_holds_it(opened: Callable[..., 
 def test_a_tour_by_the_keyboard_alone(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
     page = opened(lab.link)
     page.get_by_role("button", name="Tours").focus()
-    for key in ("Enter", "Enter"):
+    page.keyboard.press("Enter")
+    for key, title in [("ArrowDown", "From lines to kernels"), ("ArrowUp", "The margin")]:
         page.keyboard.press(key)
+        expect(page.get_by_role("button", name=title)).to_be_focused()
+    page.keyboard.press("Enter")
     strip = page.locator("#tour")
     for number in (1, 2, 3):
         expect(strip.locator("b")).to_have_text(f"The margin, {number} of 6")

@@ -55,8 +55,8 @@ def region(
     lines = [
         f"kernel                {kernel_text(model.get_params())}",
         f"nu                    {nu:g}",
-        f"support vectors       {n_support} of {n} points (at least {nu:.0%})",
-        f"outside               {outside} of {n} points (at most {nu:.0%})",
+        f"support vectors       {n_support} of {n} points (at least {100 * nu:.0f} %)",
+        f"outside               {outside} of {n} points (at most {100 * nu:.0f} %)",
         "Only one class is drawn: a one-class SVM finds a region that contains most of its points.",
     ]
     if empty:

@@ -88,7 +88,8 @@ export function slider({ label, min, max, log = false, infinite = false, whole =
   const range = el("input", { type: "range", min: 0, max: END, step: 1 });
   const text = el("input", { type: "text", inputmode: "decimal", "aria-label": `${label}, exact value`, autocomplete: "off", spellcheck: "false" });
   const control = field(label, "slider", [range, text]);
-  if (sweep) control.root.insertBefore(sweeper(label, range), text);
+  const sweeping = sweep ? [sweeper(label, range)] : [];
+  control.root.insertBefore(sweeping[0] ?? text, text);
 
   function show(value) {
     current = value;
@@ -120,6 +121,10 @@ export function slider({ label, min, max, log = false, infinite = false, whole =
   show(min);
   return {
     ...control,
+    enable(on) {
+      control.enable(on);
+      for (const button of sweeping) button.disabled = !on;
+    },
     get value() {
       return current;
     },
@@ -287,7 +292,7 @@ export function createErrors(fields) {
 }
 
 /**
- * A button that opens a small window below it: Escape and a press elsewhere close it.
+ * A button that opens a small window below it: Escape and a press elsewhere close it, and in a list of items the arrow keys move.
  * @param {string} text @param {HTMLElement} content
  */
 export function popup(text, content) {
@@ -300,6 +305,14 @@ export function popup(text, content) {
     button.setAttribute("aria-expanded", String(on));
     if (on) box.querySelector("button, input")?.focus();
   }
+  content.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const all = [...content.querySelectorAll("button")];
+    const at = all.indexOf(/** @type {any} */ (document.activeElement));
+    if (!step || !content.matches(".items") || at < 0) return;
+    event.preventDefault();
+    all[(at + step + all.length) % all.length].focus();
+  });
   root.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || box.hidden) return;
     event.stopPropagation();

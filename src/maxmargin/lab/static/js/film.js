@@ -15,6 +15,7 @@ import { webm } from "./webm.js";
 export const SLIDE = { width: 1920, height: 1080, rem: 27 }; // pixels
 export const PICTURE = 40; // milliseconds of one picture while something moves
 export const HELD = 1500; // milliseconds of the last picture of a film
+const SWEEP_MIN = 8000; // milliseconds of a film of a sweep: sliders of few notches stay longer on each
 const KEY_INTERVAL = 4000; // milliseconds between two pictures at which a player can begin
 const QUEUE_MAX_PICTURES = 4; // waiting to be encoded
 const BITS_PER_SECOND = 16_000_000; // thin lines and shades stay as they are
@@ -85,8 +86,18 @@ export async function filmSweep(ctx, button, { paint, settled }) {
   await button.sweep(async (at, end) => {
     while (!settled()) await pause(5);
     paint(canvas);
-    await film.add(at === end ? HELD : PICTURE);
+    await film.add(at === end ? HELD : Math.max(PICTURE, SWEEP_MIN / end));
     return at + 1;
   });
   await film.save(ctx.exportName("-sweep"));
 }
+
+/**
+ * The films of the sliders in sight that can sweep, for a tab's `films`.
+ * @param {any} ctx @param {Iterable<HTMLElement>} fields @param {Parameters<typeof filmSweep>[2]} host of filmSweep
+ */
+export const sweepFilms = (ctx, fields, host) =>
+  [...fields].filter((field) => field.checkVisibility() && field.querySelector(".sweep:enabled")).map((field) => ({
+    title: `sweep ${field.querySelector("label").textContent.split(" ").at(-1)}`,
+    run: () => filmSweep(ctx, /** @type {any} */ (field.querySelector(".sweep")), host),
+  }));

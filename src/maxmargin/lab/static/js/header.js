@@ -50,15 +50,8 @@ export function createHeader({ api, theme, current, travel, snapshot, present })
     const items = [...(location.protocol === "about:" ? [] : [item("Copy link", copyLink)]), item("Save picture (PNG)", savePicture), ...(api.local ? [] : [item("Python script", script)])];
     const films = el("div", { class: "items" });
     const list = el("div", { class: "items" }, ...items, films);
-    list.addEventListener("keydown", (event) => {
-      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-      if (!step) return;
-      event.preventDefault();
-      const all = [...list.querySelectorAll("button")];
-      all[(all.indexOf(/** @type {any} */ (document.activeElement)) + step + all.length) % all.length].focus();
-    });
     const menu = popup("Share", list);
-    menu.button.addEventListener("click", () => films.replaceChildren(...(current()?.films?.() ?? []).map(({ title, run }) => item(`Film: sweep ${title}`, run))));
+    menu.button.addEventListener("click", () => films.replaceChildren(...(current()?.films?.() ?? []).map(({ title, run }) => item(`Film: ${title}`, run))));
     return menu;
   }
 

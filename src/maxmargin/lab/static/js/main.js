@@ -12,7 +12,7 @@
  *                                fall back to defaults. Must not call ctx.commit
  *       shortcuts: [{ key, label, run }],   `key` as KeyboardEvent.key, "Ctrl+k" or "Shift+K"; without `run` it is
  *                                only listed in the help, without `label` not listed. Not called while the user types
- *       films(),                 optional: [{ title, run }], films of a slider that sweeps
+ *       films(),                 optional: [{ title, run }], what can be filmed ("sweep C")
  *       picture(),               optional: a canvas with the plot and its legend, for "Save picture"
  *       scriptTab, scriptState(),   optional: tab and state for POST /api/script, where they are not id and getState()
  *       paste(text),             optional: takes text from the clipboard (Ctrl-V outside of fields)

@@ -149,15 +149,18 @@ function write(list, rows) {
   else list.replaceChildren(...rows.map(([tag, kind, text]) => el(tag, { class: kind }, text)));
 }
 
-/** Four numbers on the plane itself, in present mode; five with held-out points. */
+/** The numbers on the plane itself, in present mode. */
 export function createFigures() {
-  const cells = ["support vectors", "margin", "errors", "C", "test errors"].map((name) => ({ value: el("b", {}, "–"), name }));
+  const names = ["support vectors", "margin", "errors", "outside", "C", "ν", "test errors"];
+  const cells = names.map((name) => ({ name, value: el("b", {}, "–") }));
   return {
-    root: el("div", { class: "overlay", "aria-hidden": "true" }, ...cells.map(({ value, name }) => el("span", {}, value, name))),
-    /** @param {(number|null)[]} numbers in this order; null for none */
+    root: el("div", { class: "overlay", "aria-hidden": "true" }, ...cells.map(({ value, name }) => el("span", { hidden: true }, value, name))),
+    /** @param {Record<string, number|null|undefined>} numbers by their names; those that are undefined are not shown */
     show(numbers) {
-      cells.forEach(({ value }, k) => setText(value, short(numbers[k] ?? NaN)));
-      cells[4].value.parentElement.hidden = numbers[4] === undefined;
+      for (const { name, value } of cells) {
+        value.parentElement.hidden = numbers[name] === undefined;
+        setText(value, short(numbers[name]));
+      }
     },
   };
 }

@@ -80,14 +80,16 @@ export function createPanel({ ctx, model, options, presets, on }) {
     classes(count) {
       multiclass.root.hidden = count < 3;
       nu.root.hidden = count !== 1;
+      if (count === 1) nu.root.dataset.chip = "";
+      else delete nu.root.dataset.chip;
       solver.root.hidden = controls.fields.C.root.hidden = count === 1;
     },
     /** @param {string} id of the example on the screen, or "" */
     set example(id) {
       example.value = id;
     },
-    /** The buttons that sweep, by the names of what they sweep. */
-    sweeps: () => Object.fromEntries([...controls.numbers[0].querySelectorAll(".field:not([hidden])"), controls.fields.C.root].filter((field) => field.checkVisibility()).map((field) => [field.querySelector("label").textContent, field.querySelector(".sweep")])),
+    /** The fields whose films there are. */
+    sweeps: () => [...controls.numbers[0].querySelectorAll(".field"), controls.fields.C.root],
     error: createErrors({ ...controls.fields, solver, multiclass, nu }),
   };
 }

@@ -5,7 +5,7 @@
 
 import { paintShade, shade, strokeLines, valueAt } from "../grid.js";
 import { cross, paintPoints, ring } from "../markers.js";
-import { axes, halo, layered } from "../plot.js";
+import { axes, layered } from "../plot.js";
 import { probabilityOf } from "./answer.js";
 import { hulls, meeting } from "./proof.js";
 
@@ -89,7 +89,13 @@ function labels(g, frame, palette, { fit, show, points }) {
     }
     if (!best) continue;
     taken.push(best);
-    halo(g, palette, text, ...best, palette.ink, 0.25 * rem);
+    const width = g.measureText(text).width + 0.6 * rem;
+    g.fillStyle = palette.plane;
+    g.beginPath();
+    g.roundRect(best[0] - width / 2, best[1] - 0.65 * rem, width, 1.3 * rem, 0.3 * rem);
+    g.fill();
+    g.fillStyle = palette.ink;
+    g.fillText(text, ...best);
   }
 }
 

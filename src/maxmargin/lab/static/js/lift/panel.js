@@ -36,6 +36,8 @@ export function createPanel({ ctx, model, presets, on }) {
       el("p", { class: "advice" }, "Drag the space to turn it, and points in the plane beside it to move them."),
     ],
     points,
+    /** The fields whose films there are. */
+    sweeps: () => [...gamma.root.querySelectorAll(".field"), penalty.root],
     error: createErrors({ C: penalty, gamma, map }),
     refresh() {
       points.refresh();

@@ -130,15 +130,15 @@ export class Space {
     if (found) this.paintOn(found.g, found.width, found.height);
   }
 
-  /** The same on any canvas. */
-  paintOn(g, width, height) {
+  /** The same on any canvas, with type of any size. */
+  paintOn(g, width, height, rem = this.host.ctx.settings.rem) {
     const { ctx } = this.host;
     this.camera.fit(width, height);
     g.save();
     g.beginPath();
     g.rect(0, 0, width, height);
     g.clip();
-    paintSpace(g, this.camera, this.host.given(), ctx.palette(), ctx.settings);
+    paintSpace(g, this.camera, this.host.given(), ctx.palette(), { ...ctx.settings, rem });
     g.restore();
   }
 }

@@ -1,17 +1,39 @@
-/** The picture that is saved: the plane and the strip of weights at twice the size of the screen, and a caption. */
+/** The picture that is saved: the plane and the strip of weights at twice the size of the screen, and a caption; the slide of a film. */
 
 import { short } from "../dom.js";
+import { SLIDE } from "../film.js";
 import { Frame, sheet } from "../plot.js";
 
 const NAMES = { degree: "degree", centres: "centres", sigma: "σ", lambda: "λ", C: "C", epsilon: "ε" };
 const MODELS = { ridge_poly: "Ridge regression on powers of x", ridge_gauss: "Ridge regression on Gaussian bumps", kernel_ridge: "Kernel ridge regression", svr: "Support vector regression" };
 
-/** @returns {HTMLCanvasElement} */
-export function savedPicture({ plane, strip, ctx, settings, fit, show }) {
-  const { width, height, rem } = plane.frame;
-  const below = show.weights ? strip.frame.height : 0;
+/** @typedef {{plane: import("../plot.js").Plane, strip: import("../plot.js").Plane, ctx: any, settings: any, fit: any, show: any}} Shown */
+
+/** @param {Shown} shown @returns {HTMLCanvasElement} */
+export function savedPicture(shown) {
+  const { width, height, rem } = shown.plane.frame;
+  const below = shown.show.weights ? shown.strip.frame.height : 0;
+  const { canvas, g } = sheet(width, height + below + 3 * rem, shown.ctx.palette());
+  paint(g, shown, { width, height, below, rem });
+  return canvas;
+}
+
+/** The same as a slide of 1920 x 1080, for films. @param {HTMLCanvasElement} canvas @param {Shown} shown */
+export function paintSlide(canvas, shown) {
+  const { width, rem } = SLIDE;
+  const g = canvas.getContext("2d");
+  g.fillStyle = shown.ctx.palette().surface;
+  g.fillRect(0, 0, width, SLIDE.height);
+  const room = SLIDE.height - 3 * rem;
+  const below = shown.show.weights ? Math.round(0.22 * room) : 0;
+  g.save();
+  g.textBaseline = "middle";
+  paint(g, shown, { width, height: room - below, below, rem });
+  g.restore();
+}
+
+function paint(g, { plane, strip, ctx, settings, fit }, { width, height, below, rem }) {
   const palette = ctx.palette();
-  const { canvas, g } = sheet(width, height + below + 3 * rem, palette);
   plane.paintOn(g, new Frame(plane.box, width, height, rem, false));
   g.translate(0, height);
   if (below) {
@@ -22,8 +44,8 @@ export function savedPicture({ plane, strip, ctx, settings, fit, show }) {
   }
   g.font = `${0.95 * rem}px system-ui, sans-serif`;
   g.fillStyle = palette.ink;
+  g.textAlign = "left";
   g.fillText(caption(settings, fit), rem, 1.5 * rem, width - 2 * rem);
-  return canvas;
 }
 
 function caption({ model, ...parameters }, fit) {

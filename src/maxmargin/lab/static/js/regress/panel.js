@@ -60,7 +60,7 @@ export function createPanel({ ctx, model, on }) {
         model[key] = value;
         on.changed(`Change ${key}`, live);
       };
-      return [key, slider({ ...about, onchange })];
+      return [key, slider({ ...about, sweep: true, onchange })];
     }),
   );
   const setSigma = (gamma, live) => {
@@ -108,6 +108,8 @@ export function createPanel({ ctx, model, on }) {
   return {
     root: [group("Points", tool.root, example.root, el("div", { class: "row even" }, clear)), group("Model", kind.root, formula, knobs)],
     refresh,
+    /** The fields whose films there are. */
+    sweeps: () => knobs.querySelectorAll(".field"),
     /** @param {string} id of the example on the screen, or "" */
     set example(id) {
       example.value = id;

@@ -46,7 +46,7 @@ export class Pane {
     this.editor = new SetEditor(this.plane, { ...host.editor, hovered: (at) => host.hovered(at?.point ?? null) });
     this.plane.layers = [...layersOf(() => this.scene), (g, frame, palette) => g.canvas === this.canvas && this.editor.paintCursor(g, frame, palette)];
     new ResizeObserver(() => this.paintCharts()).observe(this.charts);
-    new ResizeObserver(() => fitWords(this.note)).observe(this.note);
+    for (const words of [this.note, this.place]) new ResizeObserver(() => fitWords(words)).observe(words);
     ctx.onSettings(() => this.paintCharts());
     const seek = (event) => {
       const found = event.buttons === 1 && this.run ? frameUnder(this.run, this.chartSize, event.offsetX, event.offsetY) : null;
@@ -113,6 +113,7 @@ export class Pane {
     setText(this.place, parts.join(", "));
     setText(this.note, this.k === last ? `${frame.note} ${answer.ended}` : frame.note);
     fitWords(this.note);
+    fitWords(this.place);
   }
 
   /** While it plays, screen readers are spared. */

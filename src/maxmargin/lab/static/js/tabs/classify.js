@@ -19,7 +19,7 @@ import * as data from "../classify/state.js";
 import { isNumber, penaltyOf } from "../data.js";
 import { askForTable } from "../dialogs.js";
 import { el, iconButton, short } from "../dom.js";
-import { filmSweep } from "../film.js";
+import { sweepFilms } from "../film.js";
 import { valueAt } from "../grid.js";
 import { latest } from "../latest.js";
 
@@ -216,7 +216,7 @@ function answered(answer, tag) {
       ? `${answer.n_support} support vectors, ${counts.misclassified} points outside`
       : `${answer.n_support} support vectors, margin ${short(answer.margin ?? Infinity, 3)}, ${counts.misclassified} on the wrong side`));
   }
-  figures.show(fit && answer.kind !== "inseparable" ? [answer.n_support, answer.margin, answer.report.errors, model.C, answer.test?.errors] : []);
+  figures.show(figuresOf(answer));
   const sign = (point) => (answer.classes[1] === point.c ? 1 : -1);
   legend.inside(answer.kind === "one_class");
   const costs = answer.kind === "binary" ? model.points.filter((point) => fit.records.has(point.id)) : [];
@@ -234,6 +234,13 @@ function failed(error) {
 }
 
 // ---- words ----------------------------------------------------------------------------------------------------------
+
+/** What present mode writes on the plane: there are no margin, errors and support vectors without a model, and one class has a nu. */
+function figuresOf(answer) {
+  if (!fit || answer.kind === "inseparable") return { C: model.C };
+  if (answer.kind === "one_class") return { "support vectors": answer.n_support, outside: answer.report.errors, "ν": model.nu };
+  return { "support vectors": answer.n_support, margin: answer.margin, errors: answer.report.errors, C: model.C, "test errors": answer.test?.errors };
+}
 
 let lastHover = /** @type {any} */ (null);
 
@@ -293,7 +300,7 @@ export const tab = {
   paste: (text) => board.paste(text).catch((error) => ctx.toast(error.message)),
   scriptState: () => ({ ...getState(), points: model.points.filter((point) => !held().includes(point)).map(data.rowOf) }),
   picture: () => savedPicture(shown()),
-  films: () => Object.entries(panel?.sweeps() ?? {}).map(([label, button]) => ({ title: label.split(" ").at(-1), run: () => filmSweep(ctx, button, { paint: (canvas) => paintSlide(canvas, shown()), settled: () => !fits.busy && !compare.busy }) })),
+  films: () => sweepFilms(ctx, panel?.sweeps() ?? [], { paint: (canvas) => paintSlide(canvas, shown()), settled: () => !fits.busy && !compare.busy }),
   shortcuts: /** @type {any[]} */ ([
     { key: "1–6", label: "New points are of this class" },
     ...Array.from({ length: CLASSES }, (_, k) => ({ key: String(k + 1), run: () => chooseBrush(k) })),

@@ -9,13 +9,15 @@
 import { boxOf, pointsOf } from "../classify/state.js";
 import { five, hiddenOf, isNumber, penaltyOf, showAllBut, viewOf } from "../data.js";
 import { el, fitWords, setText, short } from "../dom.js";
+import { sweepFilms } from "../film.js";
 import { latest } from "../latest.js";
 import { inWidth, mapOf, SUITED } from "../lift/maps.js";
+import { filmLifting, paintSlide, savedPicture } from "../lift/export.js";
 import { createMorph } from "../lift/morph.js";
 import { SHOWN, createPanel } from "../lift/panel.js";
 import { Scene } from "../lift/scene.js";
 import { Space } from "../lift/space.js";
-import { Frame, Plane, sheet } from "../plot.js";
+import { Plane } from "../plot.js";
 import { createChanges, missing } from "../step/changes.js";
 import { twoClasses } from "../step/examples.js";
 import { layersOf } from "../step/picture.js";
@@ -286,22 +288,14 @@ function setState(state) {
   ask();
 }
 
-/** The space and the plane side by side, below them what is to be seen. */
-function savedPicture() {
-  if (!scene) return null;
-  const [width, height, { rem }] = [760, 620, ctx.settings];
-  const palette = ctx.palette();
-  const { formula } = mapOf(model.map);
-  const words = [`${formula[ctx.settings.width]}, C = ${short(model.C)}`, ...scene.answer.comment.map(pretty)];
-  const { canvas, g } = sheet(width + height, height + (1.5 * words.length + 1) * rem, palette);
-  g.font = `${rem}px system-ui, sans-serif`;
-  g.fillStyle = palette.ink;
-  words.forEach((line, k) => g.fillText(line, rem, height + (1.5 * k + 1.2) * rem, width + height - 2 * rem));
-  space.paintOn(g, width, height);
-  g.translate(width, 0);
-  plane.paintOn(g, new Frame(plane.box, height, height, rem));
-  space.redraw();
-  return canvas;
+/** What pictures and films show. */
+const onScreen = () => ({ space, plane, ctx, words: [`${mapOf(model.map).formula[ctx.settings.width]}, C = ${short(model.C)}`, ...(scene?.answer.comment ?? []).map(pretty)] });
+
+function films() {
+  if (!scene) return [];
+  const paint = (canvas) => paintSlide(canvas, onScreen());
+  const lifting = { title: "lift and turn", run: () => filmLifting(ctx, { space, paint, lift: (value) => (morph.value = value) }).then(turned) };
+  return [lifting, ...sweepFilms(ctx, panel.sweeps(), { paint, settled: () => !asking.busy })];
 }
 
 export const tab = {
@@ -321,7 +315,8 @@ export const tab = {
   },
   getState,
   setState,
-  picture: savedPicture,
+  picture: () => (scene ? savedPicture(onScreen()) : null),
+  films,
   shortcuts: /** @type {any[]} */ ([
     { key: "Space", label: "Lift or flatten" },
     { key: "←↑→↓", label: "In the space: turn it (with Shift: faster)" },

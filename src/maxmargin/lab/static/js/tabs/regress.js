@@ -8,9 +8,10 @@
 import { createBoard } from "../board.js";
 import { createComment } from "../classify/notes.js";
 import { el, setText, short } from "../dom.js";
+import { sweepFilms } from "../film.js";
 import { asking, latest } from "../latest.js";
 import { EXAMPLES } from "../regress/examples.js";
-import { savedPicture } from "../regress/export.js";
+import { paintSlide, savedPicture } from "../regress/export.js";
 import { coefficientNames, createHint, createLegend, createNumbers, createReadout, lettered } from "../regress/notes.js";
 import { createPanel } from "../regress/panel.js";
 import { layersOf, valueOn } from "../regress/picture.js";
@@ -212,6 +213,9 @@ function setState(given) {
   board.changed("", false);
 }
 
+/** What pictures and films show. */
+const shown = () => ({ plane: board.plane, strip: strip.plane, ctx, settings: settingsRequest(model), fit, show: model.show });
+
 export const tab = {
   id: "regress",
   title: "Regression",
@@ -222,7 +226,8 @@ export const tab = {
   setState,
   scriptState: () => question(),
   paste: (text) => board.paste(text).catch((error) => ctx.toast(error.message)),
-  picture: () => savedPicture({ plane: board.plane, strip: strip.plane, ctx, settings: settingsRequest(model), fit, show: model.show }),
+  picture: () => savedPicture(shown()),
+  films: () => sweepFilms(ctx, panel.sweeps(), { paint: (canvas) => paintSlide(canvas, shown()), settled: () => !curves.busy && !blends.busy }),
   shortcuts: /** @type {any[]} */ ([
     { key: "a", label: "Add points, or move them", run: () => tool("add") },
     { key: "e", label: "Erase points", run: () => tool("erase") },
