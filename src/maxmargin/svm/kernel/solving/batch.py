@@ -1,4 +1,4 @@
-"""Many small problems as one compiled call: the binary problems of a fit, posed together as flat arrays.
+"""Many small problems as one compiled call: the binary problems of a fit, posed as flat arrays.
 
 Rows lie in segments (classes, or all rows); a problem has one run of variables or two, each over a segment:
 
@@ -37,7 +37,7 @@ from maxmargin.runtime.validation import Array, Points
 from maxmargin.svm.models.multiclass import pair_classes
 
 RULES = {"c_svc": 0, "nu_svc": 1, "eps_svr": 2, "nu_svr": 3, "one_class": 4, "quantile": 5}
-OPTIMAL, CREEPS, MAX_STEPS, STOPPED, NOT_BEGUN = range(5)
+OPTIMAL, CREEPS, MAX_STEPS, STOPPED, NOT_BEGUN, GIVEN_UP = range(6)
 
 # Rows of the largest problem up to which float64 throughout costs less than float32 and its check: of one problem alone
 # (measured on 300 and 500 rows), and of problems that share their kernel values (digits, pendigits).
@@ -325,9 +325,11 @@ def solve_posed(
     threads: int,
     start: Array | None = None,
     index: Array | None = None,
+    trial: tuple[int, int, bool] = (0, 0, False),
 ) -> Solved:
     """Solve all problems in one compiled call, from ``start`` (feasible variables) or from zero; ``index`` gives the
-    rows of the kernel values that the problems' rows are."""
+    rows of the kernel values that the problems' rows are. A ``trial`` (s, m, False) ends after ``control.max_iter``
+    steps, or s if more than m variables became nonzero in the last 32; with True, it then goes on by all of K."""
     count, n = posed.n_problems, posed.at[-1]
     a, f = np.zeros(n) if start is None else start.copy(), np.zeros(n)
     table, counts, status = np.zeros(9 * count), np.zeros((3, count), np.int64), np.full(count, NOT_BEGUN, np.int8)
@@ -347,19 +349,17 @@ def solve_posed(
         (posed.order if index is None else index[posed.order], posed.start),
         (posed.runs, posed.at, posed.linear, posed.lower, posed.upper, posed.target, posed.totals, a, f),
         (table, counts, status),
-        (RULES[posed.kind], posed.joined, float(tol * posed.tol_scale), float(posed.epsilon), max_steps),
+        (RULES[posed.kind], posed.joined, float(tol * posed.tol_scale), float(posed.epsilon), max_steps, trial),
         (threads, float(budget), blocks, not values.single, at_once),
         lambda: control.stop() is not None,
     )
     violation, primal, dual, stationarity, outside, complementarity, norm = table[2 * count :].reshape(7, count)
-    no_slack = np.zeros(count)  # all bounds are finite
-    certificates = Certificates(primal, dual, violation, stationarity, outside, no_slack, complementarity, norm)
+    slack = np.zeros(count)  # none: all bounds are finite
+    certificates = Certificates(primal, dual, violation, stationarity, outside, slack, complementarity, norm)
     if values.defined is not None:
         rows = posed if index is None else replace(posed, order=index[posed.order])
         _verify(rows, values.defined, a, f, violation, status, tol)
-    steps, evaluations, n_support = counts
-    offset = table[: 2 * count].reshape(count, 2)
-    return Solved(posed, a, f, offset, certificates, steps, evaluations, n_support, status)
+    return Solved(posed, a, f, table[: 2 * count].reshape(count, 2), certificates, *counts, status)
 
 
 def _verify(
