@@ -29,7 +29,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
-from threadpoolctl import threadpool_limits
 
 KINDS = ("OneClassSVM", "SVR", "SVC", "NuSVR", "NuSVC")
 IMPLIED_RESOLUTION = 1e-8  # relative, of a bound that is computed from a sum of coefficients
@@ -218,7 +217,7 @@ def _values(kernel: Kernel, X: Any, anchors: Any, columns: np.ndarray) -> np.nda
         for panel, part in zip(panels, right, strict=True):
             F[rows] += kernel(left, part) @ columns[panel]
 
-    with threadpool_limits(1), ThreadPoolExecutor() as pool:  # a thread per strip, not per product
+    with ThreadPoolExecutor() as pool:
         list(pool.map(strip, range(0, n, TILE_ROWS)))
     return F
 

@@ -10,6 +10,7 @@ using nb::literals::operator""_a;
 
 // One line per idea, in alphabetical order, as in CMakeLists.txt.
 #define EACH_IDEA(DO) \
+  DO(active_set)      \
   DO(batch)           \
   DO(block_steps)     \
   DO(coefficients)    \

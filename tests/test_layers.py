@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import maxmargin
+from maxmargin.runtime.exports import stub_names
 
 ROOT = Path(maxmargin.__file__).parent
 
@@ -66,10 +67,7 @@ ONLY_IN = {
 
 FILES = sorted(ROOT.rglob("*.py"))
 PUBLIC = {  # public name -> its layer, from the table of public names
-    alias.name: node.module.split(".")[0]
-    for node in ast.parse((ROOT / "__init__.pyi").read_text()).body
-    if isinstance(node, ast.ImportFrom) and node.module
-    for alias in node.names
+    name: module.split(".")[0] for module, names in stub_names(ROOT / "__init__.pyi")[0].items() for name in names
 }
 NAME_OF_OURS = re.compile(r"maxmargin(\.\w+)+(:\w+)?")  # of a module, or of what is in it
 

@@ -8,7 +8,6 @@ to it.
 
 from __future__ import annotations
 
-import ast
 import importlib
 import inspect
 import textwrap
@@ -21,6 +20,7 @@ from sphinx.application import Sphinx
 from sphinx.util.nodes import make_refnode
 
 import maxmargin
+from maxmargin.runtime.exports import stub_names
 
 TITLES = {  # of names by their package; one that is not here is its own title
     "svm": "Support vector machines",
@@ -40,12 +40,7 @@ TITLES = {  # of names by their package; one that is not here is its own title
 def public_objects() -> dict[str, str]:
     """The public objects of the package by name, and the package each comes from."""
     stub = Path(maxmargin.__file__).with_suffix(".pyi")
-    return {
-        alias.name: node.module.split(".")[0]
-        for node in ast.parse(stub.read_text("utf-8")).body
-        if isinstance(node, ast.ImportFrom) and node.module
-        for alias in node.names
-    }
+    return {name: module.split(".")[0] for module, names in stub_names(stub)[0].items() for name in names}
 
 
 def modules() -> list[str]:

@@ -17,6 +17,7 @@ constexpr int64_t SAMPLED_ROWS64 = 2;    // solved in float64: only long rows lo
 constexpr int64_t LONGEST_ROWS = 4;      // rows far from the centre, where fast arithmetic loses the most digits
 constexpr double LONG_ROW = 1e4;         // scaled squared length up to which float64 loses no digit that matters
 constexpr int64_t CHUNK_ROWS = 16;       // dense rows that each support vector meets while it is in the cache
+constexpr int64_t SPARSE_ROWS = 8;       // CSR rows that share a pass over the support vectors' entries
 constexpr int64_t ASK_AFTER_ROWS = 256;  // support vectors between two questions whether to stop
 constexpr double ALL_ROWS_ERROR = 0.01;  // an error of f (times 1 + violation) from which on all rows are computed
 
@@ -41,7 +42,8 @@ struct Spread {
   }
 };
 
-// k(x, z) of one row x with many others, CSR or stored: a sparse x is spread over a dense vector while it lives.
+// k(x, z) of one row x with many others, stored or (Gaussian, and some of them long) CSR: a sparse x is spread over a
+// dense vector while it lives.
 class Row {
  public:
   Row(const Points& points, const std::vector<double>& length, int64_t row)
@@ -59,7 +61,6 @@ class Row {
   double with(int64_t other) const {
     if (p_.stored64) return p_.stored64[row_ * p_.stride + other];
     if (p_.stored32) return double(p_.stored32[row_ * p_.stride + other]);
-    if (p_.form.kind != EXP2) return kernel_of(p_.form, sparse_product(other));
     const double unit = p_.form.root * p_.form.root, x = length_[size_t(row_)], z = length_[size_t(other)];
     if (x + z <= LONG_ROW) return kernel_of(p_.form, std::max(0.0, (x + z) / unit - 2 * sparse_product(other)));
     return kernel_of(p_.form, sparse_distance(other));
@@ -142,11 +143,83 @@ bool dense_values(const Points& p, const A* X, const Support& support, const int
   return true;
 }
 
+// Up to SPARSE_ROWS sparse rows side by side: a column that has entries has a line of values, one per row; line 0 is zero.
+class SparseLines {
+ public:
+  static SparseLines& of_thread(int64_t columns) {
+    thread_local SparseLines lines;
+    if (lines.place_.size() < size_t(columns)) lines.place_.resize(size_t(columns));
+    return lines;
+  }
+  void lay_out(const Points& p, const int64_t* rows, int64_t count) {
+    values_.assign(SPARSE_ROWS, 0.0);
+    columns_.clear();
+    for (int64_t r = 0; r < count; r++)
+      for (int64_t e = p.indptr[rows[r]]; e < p.indptr[rows[r] + 1]; e++) {
+        int32_t& place = place_[size_t(p.indices[e])];
+        if (place == 0) {
+          columns_.push_back(p.indices[e]), place = int32_t(columns_.size());
+          values_.resize(values_.size() + SPARSE_ROWS, 0.0);
+        }
+        values_[size_t(place * SPARSE_ROWS + r)] += p.data[e];
+      }
+  }
+  // x'z of every row x with a row z.
+  void products(const Points& p, int64_t other, double* sums) const {
+    double sum[SPARSE_ROWS] = {};
+    for (int64_t e = p.indptr[other]; e < p.indptr[other + 1]; e++) {
+      const double* line = values_.data() + int64_t(place_[size_t(p.indices[e])]) * SPARSE_ROWS;
+      for (int64_t r = 0; r < SPARSE_ROWS; r++) sum[r] += line[r] * p.data[e];
+    }
+    std::copy_n(sum, SPARSE_ROWS, sums);
+  }
+  void clear() {
+    for (const int32_t column : columns_) place_[size_t(column)] = 0;
+  }
+
+ private:
+  std::vector<int32_t> place_, columns_;
+  std::vector<double> values_;
+};
+
+// f of CSR rows whose distances from all support vectors keep their digits as |x|^2 + |z|^2 - 2 x'z.
+bool sparse_values(const Points& p, const std::vector<double>& length, const Support& support, const int64_t* rows,
+                   int64_t count, const Stop* stop, double* f) {
+  const double unit = p.form.root * p.form.root;
+  SparseLines& lines = SparseLines::of_thread(p.d);
+  for (int64_t r0 = 0; r0 < count; r0 += SPARSE_ROWS) {
+    if (asked(stop)) return false;
+    const int64_t some = std::min(SPARSE_ROWS, count - r0);
+    lines.lay_out(p, rows + r0, some);
+    std::fill_n(f + r0, some, 0.0);
+    for (size_t t = 0; t < support.rows.size(); t++) {
+      const int64_t other = support.rows[t];
+      double product[SPARSE_ROWS];
+      lines.products(p, other, product);
+      for (int64_t r = 0; r < some; r++) {
+        double sum = product[r];
+        if (p.form.kind == EXP2)
+          sum = std::max(0.0, (length[size_t(rows[r0 + r])] + length[size_t(other)]) / unit - 2 * sum);
+        f[r0 + r] += support.coefficients[t] * kernel_of(p.form, sum);
+      }
+    }
+    lines.clear();
+  }
+  return true;
+}
+
 // The same for any points.
 bool values_of(const Points& p, const std::vector<double>& length, const Support& support, const int64_t* rows,
                int64_t count, const Stop* stop, double* f) {
   if (p.dense64) return dense_values(p, p.dense64, support, rows, count, stop, f);
   if (p.dense32) return dense_values(p, p.dense32, support, rows, count, stop, f);
+  if (p.indptr) {
+    double longest[2] = {0, 0};
+    for (int64_t r = 0; r < count; r++) longest[0] = std::max(longest[0], length[size_t(rows[r])]);
+    for (const int64_t row : support.rows) longest[1] = std::max(longest[1], length[size_t(row)]);
+    if (p.form.kind != EXP2 || longest[0] + longest[1] <= LONG_ROW)
+      return sparse_values(p, length, support, rows, count, stop, f);
+  }
   for (int64_t r = 0; r < count; r++) {
     if (asked(stop)) return false;
     const Row row(p, length, rows[r]);

@@ -10,6 +10,12 @@ using border::Output;
 
 template <class W> constexpr int64_t LINE = 64 / int64_t(sizeof(W));
 
+template <class W, class Array> auto lines(const Array& array, int64_t length, const char* what) {
+  border::check_length(array, 0, length, what);
+  border::check_length(array, 1, LINE<W>, "lanes");
+  return array.data;
+}
+
 // Problems side by side; W is the precision of their weights. One thread at a time may use it.
 template <class W> class Lanes {
  public:
@@ -29,8 +35,8 @@ template <class W> class Lanes {
     state.awake = checked(awake_.array<W, 1>(), LINE<W>, "lanes");
     state.b = checked(b_.array<W, 1>(), LINE<W>, "lanes");
     state.total = checked(total_.array<W, 1>(), LINE<W>, "lanes");
-    state.A = lines(A_.array<W, 2>(), n, "rows of X");
-    state.weights = lines(weights_.array<W, 2>(), X.view.columns, "columns of X");
+    state.A = lines<W>(A_.array<W, 2>(), n, "rows of X");
+    state.weights = lines<W>(weights_.array<W, 2>(), X.view.columns, "columns of X");
     state.quiet = quiet_.data();
     state.quiet_limit = 3;
   }
@@ -43,20 +49,6 @@ template <class W> class Lanes {
     nb::gil_scoped_release released;
     return functions_of<W>(lanes_table()).sweep(state, rows.data, rows.shape[0], every);
   }
-  void values(int64_t start, int64_t stop, nb::handle out_) {
-    const Output out(out_, "out");
-    border::check_range(start, stop, state.X.rows, "rows of X");
-    W* o = lines(out.array<W, 2>(), state.X.rows, "rows of X");
-    nb::gil_scoped_release released;
-    functions_of<W>(lanes_table()).values(state.X, state.weights, start, stop, o);
-  }
-  void norms(nb::handle out_) {
-    const Output out(out_, "out");
-    double* o = vector_of(out, LINE<W>, "lanes");
-    nb::gil_scoped_release released;
-    functions_of<W>(lanes_table()).squares(state.weights, state.X.columns, o);
-  }
-
   static void bind(nb::module_& m, const char* name) {
     nb::class_<Lanes>(m, name)
         .def(nb::init<const LinearRows&, nb::handle, nb::handle, nb::handle, nb::handle, nb::handle, nb::handle, nb::handle,
@@ -67,9 +59,7 @@ template <class W> class Lanes {
         .def_prop_rw("squared", [](const Lanes& l) { return l.state.squared; }, [](Lanes& l, bool x) { l.state.squared = x; })
         .def_prop_rw("quiet_limit", [](const Lanes& l) { return l.state.quiet_limit; },
                      [](Lanes& l, int x) { l.state.quiet_limit = x; })
-        .def("sweep", &Lanes::sweep, "order"_a, "every"_a)
-        .def("values", &Lanes::values, "start"_a, "stop"_a, "out"_a)
-        .def("norms", &Lanes::norms, "out"_a);
+        .def("sweep", &Lanes::sweep, "order"_a, "every"_a);
   }
 
  private:
@@ -77,17 +67,60 @@ template <class W> class Lanes {
     border::check_length(array, 0, length, what);
     return array.data;
   }
-  template <class Array> static auto lines(const Array& array, int64_t length, const char* what) {
-    border::check_length(array, 0, length, what);
-    border::check_length(array, 1, LINE<W>, "lanes");
-    return array.data;
-  }
   Input lane_, squares_, bound_, own_, awake_;
   Output A_, weights_, b_, total_;
   std::vector<int32_t> quiet_;
 };
 
+// ---- lines of a matrix, by the precision of the one that is given
+
+static void check_sparse(const LinearRows& X) {
+  if (!X.sparse()) border::refuse_type("X must have CSR rows, got dense ones");
+}
+
+static void line_values(const LinearRows& X, nb::handle weights_, int64_t start, int64_t stop, nb::handle out_) {
+  const Input weights(weights_, "weights");
+  const Output out(out_, "out");
+  check_sparse(X);
+  X.check_range(start, stop);
+  border::for_real(weights, [&](auto zero) {
+    using W = decltype(zero);
+    const W* w = lines<W>(weights.array<W, 2>(), X.view.columns, "columns of X");
+    W* o = lines<W>(out.array<W, 2>(), X.view.rows, "rows of X");
+    nb::gil_scoped_release released;
+    functions_of<W>(lanes_table()).values(X.view, w, start, stop, o);
+  });
+}
+static void line_sums(const LinearRows& X, nb::handle factors_, int64_t start, int64_t stop, nb::handle out_) {
+  const Input factors(factors_, "factors");
+  const Output out(out_, "out");
+  check_sparse(X);
+  X.check_range(start, stop);
+  border::for_real(factors, [&](auto zero) {
+    using W = decltype(zero);
+    const W* c = lines<W>(factors.array<W, 2>(), X.view.rows, "rows of X");
+    W* o = lines<W>(out.array<W, 2>(), X.view.columns, "columns of X");
+    nb::gil_scoped_release released;
+    functions_of<W>(lanes_table()).sums(X.view, c, start, stop, o);
+  });
+}
+static void line_squares(nb::handle weights_, nb::handle out_) {
+  const Input weights(weights_, "weights");
+  const Output out(out_, "out");
+  border::for_real(weights, [&](auto zero) {
+    using W = decltype(zero);
+    const auto w = weights.array<W, 2>();
+    border::check_length(w, 1, LINE<W>, "lanes");
+    double* o = vector_of(out, LINE<W>, "lanes");
+    nb::gil_scoped_release released;
+    functions_of<W>(lanes_table()).squares(w.data, w.shape[0], o);
+  });
+}
+
 void bind_lanes(nb::module_& m) {
   Lanes<float>::bind(m, "LanesSingle");
   Lanes<double>::bind(m, "LanesDouble");
+  m.def("line_values", &line_values, "X"_a, "weights"_a, "start"_a, "stop"_a, "out"_a);
+  m.def("line_sums", &line_sums, "X"_a, "factors"_a, "start"_a, "stop"_a, "out"_a);
+  m.def("line_squares", &line_squares, "weights"_a, "out"_a);
 }

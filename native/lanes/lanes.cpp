@@ -43,45 +43,74 @@ template <class W, class Rows> INLINE Line<W> line_dot(const Rows& X, int64_t i,
   return one;
 }
 template <class W, class Rows> INLINE void line_add(const Rows& X, int64_t i, const Line<W>& change, W* weights) {
-  for (int64_t p = X.indptr[i]; p < int64_t(X.indptr[i + 1]); p++) {
-    const W a = W(X.data[p]);
-    W* u = weights + int64_t(X.indices[p]) * LINE<W>;
+  const auto *indices = X.indices, *indptr = X.indptr;  // the compiler cannot know that weights leave X as it is
+  const auto* data = X.data;
+  const int64_t stop = indptr[i + 1];
+  for (int64_t p = indptr[i]; p < stop; p++) {
+    const W a = W(data[p]);
+    W* u = weights + int64_t(indices[p]) * LINE<W>;
     unrolled<PARTS<W>>([&](auto k) { store(u + k * LANES<W>, load(u + k * LANES<W>) + a * change.part[k]); });
   }
+}
+
+// What a row two visits ahead needs: its entries.
+template <class T> INLINE void fetch(const T* begin, const T* end) {
+  for (const char* p = (const char*)begin; p < (const char*)end; p += LINE_BYTES) __builtin_prefetch(p);
+}
+template <class Rows> INLINE void fetch_entries(const Rows& X, int64_t i) {
+  fetch(X.indices + X.indptr[i], X.indices + X.indptr[i + 1]);
+  fetch(X.data + X.indptr[i], X.data + X.indptr[i + 1]);
+}
+// What the next row needs: the weights of its columns.
+template <class W, class Rows> INLINE void fetch_lines(const Rows& X, int64_t i, const W* weights) {
+  for (int64_t p = X.indptr[i]; p < int64_t(X.indptr[i + 1]); p++)
+    __builtin_prefetch(weights + int64_t(X.indices[p]) * LINE<W>, 1);
+}
+
+// The multipliers of row i for x_i'w = f: `change` is what the weights gain; whether any moved.
+template <class W> INLINE bool step_row(const LanesState<W>& S, int64_t i, const Line<W>& f, Line<W>& change) {
+  const W c = S.bound[i], square = S.squares[i] + S.rho;
+  W* alpha = S.A + i * LINE<W>;
+  Vec<W> moved{};
+  unrolled<PARTS<W>>([&](auto k) {
+    Ints<W> lane;
+    for (int l = 0; l < LANES<W>; l++) lane[l] = k * LANES<W> + l;
+    const auto mine = lane == splat_integer<W>(S.lane[i]);
+    const Vec<W> zero{}, one = splat<W>(1), sign = mine ? one : -one, a = load(alpha + k * LANES<W>);
+    const Vec<W> total = load(S.total + k * LANES<W>), weight = mine ? c * load(S.own + k * LANES<W>) : splat(c);
+    const Vec<W> ridge = S.squared ? (weight > zero ? W(0.5) / weight : zero) : zero;
+    const Vec<W> g = sign * (f.part[k] + load(S.b + k * LANES<W>) + S.rho * total) - one + ridge * a;
+    Vec<W> next = maximum(a - g / maximum(square + ridge, splat(W(1e-30))), zero);
+    next = S.squared ? (weight > zero ? next : zero) : minimum(next, weight);
+    const Vec<W> step = load(S.awake + k * LANES<W>) * (next - a);
+    change.part[k] = sign * step;
+    store(alpha + k * LANES<W>, a + step);
+    store(S.total + k * LANES<W>, total + change.part[k]);
+    moved = maximum(moved, absolute_lanes<W>(step));
+  });
+  return maximum_of<W>(moved) > 0;
 }
 
 template <class W, class Rows>
 int64_t sweep_rows(const Rows& X, const LanesState<W>& S, const int64_t* order, int64_t count, bool every) {
   int64_t visited = 0;
-  alignas(LINE_BYTES) W f[LINE<W>], change[LINE<W>];
+  const auto takes_part = [&](int64_t t) { return t < count && (every || S.quiet[order[t]] < S.quiet_limit); };
+  Line<W> change;
   for (int64_t t = 0; t < count; t++) {
-    const int64_t i = order[t];
-    if (S.quiet[i] >= S.quiet_limit && !every) continue;
-    visited++;
-    store_line(f, line_dot(X, i, S.weights));
-    const W c = S.bound[i], square = S.squares[i] + S.rho;
-    const int64_t mine = S.lane[i];
-    W* alpha = S.A + i * LINE<W>;
-    W moved = 0;
-    for (int l = 0; l < LINE<W>; l++) {
-      const W sign = l == mine ? W(1) : W(-1), weight = l == mine ? c * S.own[l] : c;
-      const W ridge = S.squared && weight > 0 ? W(0.5) / weight : W(0), a = alpha[l];
-      const W g = sign * (f[l] + S.b[l] + S.rho * S.total[l]) - W(1) + ridge * a;
-      const W curvature = maximum(square + ridge, W(1e-30));
-      W next = maximum(a - g / curvature, W(0));
-      next = S.squared ? (weight > 0 ? next : W(0)) : minimum(next, weight);
-      const W step = S.awake[l] * (next - a);
-      alpha[l] = a + step;
-      change[l] = sign * step;
-      moved = maximum(moved, absolute(step));
+    if (takes_part(t + 2)) fetch_entries(X, order[t + 2]);
+    if (takes_part(t + 1)) {
+      fetch_lines(X, order[t + 1], S.weights);
+      __builtin_prefetch(S.A + order[t + 1] * LINE<W>, 1);
     }
-    if (!(moved > 0)) {
+    if (!takes_part(t)) continue;
+    const int64_t i = order[t];
+    visited++;
+    if (!step_row(S, i, line_dot(X, i, S.weights), change)) {
       S.quiet[i]++;
       continue;
     }
     S.quiet[i] = 0;
-    for (int l = 0; l < LINE<W>; l++) S.total[l] += change[l];
-    line_add(X, i, load_line(change), S.weights);
+    line_add(X, i, change, S.weights);
   }
   return visited;
 }
@@ -94,13 +123,18 @@ template <class W> void values(const RowsView& view, const W* weights, int64_t s
     for (int64_t i = start; i < stop; i++) store_line(out + i * LINE<W>, line_dot(X, i, weights));
   });
 }
+template <class W> void sums(const RowsView& view, const W* factors, int64_t start, int64_t stop, W* out) {
+  with_csr_rows(view, [&](auto X) {
+    for (int64_t i = start; i < stop; i++) line_add(X, i, load_line(factors + i * LINE<W>), out);
+  });
+}
 template <class W> void squares(const W* weights, int64_t columns, double* out) {
   for (int l = 0; l < LINE<W>; l++) out[l] = 0.0;
   for (int64_t j = 0; j < columns; j++)
     for (int l = 0; l < LINE<W>; l++) out[l] += double(weights[j * LINE<W> + l]) * double(weights[j * LINE<W> + l]);
 }
 
-template <class W> constexpr LanesFunctions<W> LANES_FUNCTIONS = {sweep<W>, values<W>, squares<W>};
+template <class W> constexpr LanesFunctions<W> LANES_FUNCTIONS = {sweep<W>, values<W>, sums<W>, squares<W>};
 
 const LanesTable lanes_table = {LANES_FUNCTIONS<float>, LANES_FUNCTIONS<double>};
 

@@ -27,6 +27,8 @@ template <class W> struct LanesFunctions {
   int64_t (*sweep)(const LanesState<W>& S, const int64_t* order, int64_t count, bool every);
   // out_il = w_l'x_i for the rows from start to stop, out being (rows, L)
   void (*values)(const RowsView& X, const W* weights, int64_t start, int64_t stop, W* out);
+  // out += sum_i x_i factors_i' over the same rows: out is (columns, L), factors are (rows, L)
+  void (*sums)(const RowsView& X, const W* factors, int64_t start, int64_t stop, W* out);
   // out_l = |w_l|^2 in double precision
   void (*squares)(const W* weights, int64_t columns, double* out);
 };

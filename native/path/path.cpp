@@ -45,13 +45,10 @@ static int64_t gather_near(const PathProblem& p, const PathState& state, const P
   const int64_t before = held;
   for (int64_t i = 0; i < p.n; i++)
     if (!s.inside[i] && is_near(p, state, s, now, i)) state.W[held++] = i, s.inside[i] = 1;
-  for (int64_t r = before; r < held; r++) {
+  for (int64_t r = 0; r < held; r++) {  // row by row: K is symmetric, but to write columns takes five times as long
     const float* source = p.K + state.W[r] * p.stride;
     float* target = state.M + r * state.m_stride;
-    for (int64_t t = 0; t < held; t++) {
-      target[t] = source[state.W[t]];
-      state.M[t * state.m_stride + r] = target[t];
-    }
+    for (int64_t t = r < before ? before : 0; t < held; t++) target[t] = source[state.W[t]];
   }
   const int64_t stop = (held + SLOT_UNIT - 1) / SLOT_UNIT * SLOT_UNIT;
   for (int64_t r = 0; r < held; r++)

@@ -15,6 +15,24 @@ def cpu_level() -> str: ...
 def available_levels() -> list[str]: ...
 def _use_level(name: str) -> None: ...
 
+# active_set
+def solve_active_set(
+    K: Array,
+    row: Array,
+    linear: Array,
+    lower: Array,
+    upper: Array,
+    d: Array,
+    f: Array,
+    R: Array,
+    free: Array,
+    n_free: int,
+    goal: float,
+    ridge: float,
+    max_steps: int,
+    blocks: int,
+) -> tuple[int, int, float]: ...
+
 # batch: dense points (X, shift or None), CSR (int64 indptr, int32 indices, float64 data, columns), or a matrix (K,)
 def solve_batch(
     points: tuple[Any, ...],
@@ -232,10 +250,12 @@ class LanesSingle:
         total: NDArray[Any],
     ) -> None: ...
     def sweep(self, order: NDArray[Any], every: bool) -> int: ...
-    def values(self, start: int, stop: int, out: NDArray[Any]) -> None: ...
-    def norms(self, out: NDArray[Any]) -> None: ...
 
 class LanesDouble(LanesSingle): ...
+
+def line_values(X: LinearRows, weights: NDArray[Any], start: int, stop: int, out: NDArray[Any]) -> None: ...
+def line_sums(X: LinearRows, factors: NDArray[Any], start: int, stop: int, out: NDArray[Any]) -> None: ...
+def line_squares(weights: NDArray[Any], out: NDArray[Any]) -> None: ...
 
 # losses
 class RowLosses:
@@ -494,7 +514,13 @@ def certify_small_linear(
     support: NDArray[Any],
 ) -> tuple[float, float, float, float, float, float, float, float]: ...
 
-# smoothed_losses (float64); loss = (tube, squared, epsilon, width)
+# smoothed_losses: F, y, c and centre (None: all 1/2) are float64 of shape (rows, outputs), and loss is
+# (tube, squared, epsilon, width).
+#     first_order    g = the derivatives of c L_d at F; returns the rows that have one. sums grows by LOSS_SUMS lines:
+#                    the true loss, the smooth one; of the rows with g > 0, then of those with g < 0, sum g and the two
+#                    parts of the conjugate; the weights and the second derivatives
+#     second_order   D = the second derivatives;    multipliers    a at F
+#     along_line     values[q, k] += sum c L_d(F + t G), slopes += its derivative by t, for t = steps[q, k]
 LOSS_SUMS: int
 _Loss = tuple[bool, bool, float, float]
 
@@ -561,6 +587,8 @@ class StochasticSteps:
     def mean(self, weights: float, w: NDArray[Any], beta: NDArray[Any]) -> None: ...
 
 # stored_rows: K and X float32 or float64, with the entries of a row side by side; the rest float64
+#     evaluate_rows  one output in one pass: F = K B + b (where B is given), first_order; gradient[0] grows by K'g of
+#                    the rows with g > 0, and the last one by that of the others
 def evaluate_rows(
     K: NDArray[Any],
     B: NDArray[Any] | None,

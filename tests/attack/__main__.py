@@ -144,8 +144,14 @@ class Tally:
         return more
 
     def progress(self, seconds: float) -> str:
-        bad = sum(count for (_, check), count in self.failed.items() if check not in self.skip)
-        return f"{seconds / 60:5.1f} min, {sum(self.trials.values()):,} trials, {bad:,} failures"
+        return f"{seconds / 60:5.1f} min, {sum(self.trials.values()):,} trials: {self.totals()}"
+
+    def totals(self) -> str:
+        """What was tried, and how often it failed."""
+        tried = {name: self.counts[name] for name in ("fits", "signals", "kills")}
+        tried["files"] = sum(count for name, count in self.counts.items() if name.endswith("_files"))
+        tried["failures"] = sum(count for (_, check), count in self.failed.items() if check not in self.skip)
+        return ", ".join(f"{count:,} {name}" for name, count in tried.items())
 
     def summary(self) -> str:
         lines = ["", f"trials     {dict(sorted(self.trials.items()))}", f"outcomes   {dict(self.outcomes)}"]
@@ -157,6 +163,7 @@ class Tally:
             skipped = " (left out)" if check in self.skip else ""
             seeds = ", ".join(map(str, self.seeds[kind, check][:8]))
             lines.append(f"FAILED     {kind} {check}: {count} times{skipped}, seeds {seeds}")
+        lines.append(f"in all     {self.totals()}")
         return "\n".join(lines)
 
     @property

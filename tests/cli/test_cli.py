@@ -186,3 +186,18 @@ def test_commands_are_click_commands():
     context = click.Context(main)
     for name in main.list_commands(context):
         assert isinstance(main.get_command(context, name), click.Command)
+
+
+def test_what_does_not_fit_into_memory_is_refused_with_a_remedy():
+    from maxmargin.cli import memory_error
+
+    text = memory_error(MemoryError("Unable to allocate 747. MiB for an array with shape (6989999, 14)"))
+    assert text.startswith("the memory is not sufficient (Unable to allocate 747. MiB")
+    assert "--stream" in text
+    assert memory_error(MemoryError("data.csv needs 2 GB: use --stream.")) == "data.csv needs 2 GB: use --stream."
+    assert memory_error(MemoryError()).startswith("the memory is not sufficient: ")
+
+
+def test_a_command_that_does_not_exist_is_refused_with_the_one_it_resembles():
+    assert "No such command 'trian'. Did you mean 'train'?" in call("trian", "x.csv").stderr
+    assert "Did you mean" not in call("xyz").stderr

@@ -197,7 +197,7 @@ class TestEvaluate:
 
     def test_data_without_labels(self, folder, tmp_path):
         path = write_table(tmp_path / "d.csv", NAMES, load_iris().data[:4].tolist())
-        assert "no target" in refused("evaluate", folder / "iris.mm", path)
+        assert "lacks the column 'kind'" in refused("evaluate", folder / "iris.mm", path)
 
     def test_numbers(self, tmp_path):
         X = np.linspace(0, 1, 30)[:, None]

@@ -134,7 +134,44 @@ class TestColumns:
             "Note: the test is not stratified: 30 classes are too many for 15 rows."
         )
         (tmp_path / "t.csv").write_text("\n".join(["a,b", *(f"{k},{'xy'[k % 2]}" for k in range(60)), "1,once"]))
-        assert "of label once there is 1 row" in found("train", tmp_path / "t.csv")["notes"][0]
+
+    def test_labels_of_one_row_are_trained_on_and_the_test_is_stratified(self, tmp_path):
+        rows = [*(f"{k},{'xy'[k % 2]}" for k in range(60)), "1,once"]
+        (tmp_path / "t.csv").write_text("\n".join(["a,b", *rows]))
+        result = found("train", tmp_path / "t.csv")
+        assert result["notes"][0] == "Note: 1 label has a single row, which is used to train (once)."
+        assert "stratified by class" in call("train", tmp_path / "t.csv").stdout
+        (tmp_path / "t.csv").write_text("\n".join(["a,b", *rows, *(f"{k},once {k}" for k in range(5))]))
+        assert found("train", tmp_path / "t.csv")["notes"][0] == (
+            "Note: 6 labels have a single row each, which are used to train (once, once 0, once 1, ...)."
+        )
+        (tmp_path / "t.csv").write_text("\n".join(["a,b", *(f"{k},{int(k == 7)}" for k in range(60))]))
+        assert found("train", tmp_path / "t.csv")["n_train"] == 45
+
+    def test_rows_to_train_of_one_class_are_refused_with_the_class(self, tmp_path):
+        (tmp_path / "t.csv").write_text("\n".join(["a,b", *(f"{k},{int(k > 55)}" for k in range(60))]))
+        error = refused(
+            "train", tmp_path / "t.csv", "--target", "b", "--task", "classify", "--test-size", "0.9", "--test-last"
+        )
+        assert "all rows to train would be of class 0" in error
+
+    def test_the_column_that_a_model_predicts_must_be_there_to_evaluate_it(self, tmp_path):
+        rows = [f"{k},{k % 2},{k % 3}" for k in range(60)]
+        (tmp_path / "t.csv").write_text("\n".join(["a,survived,cabin", *rows]))
+        (tmp_path / "new.csv").write_text("\n".join(["a,cabin,deck", *rows]))
+        (tmp_path / "labelled.csv").write_text("\n".join(["a,label,cabin", *rows]))
+        found("train", tmp_path / "t.csv", "--target", "survived", "--drop", "cabin", "-o", tmp_path / "m.mm")
+        error = refused("evaluate", tmp_path / "m.mm", tmp_path / "new.csv")
+        assert error.endswith(
+            "new.csv lacks the column 'survived', which the model predicts: name the one with the true values with "
+            "--target."
+        )
+        assert found("evaluate", tmp_path / "m.mm", tmp_path / "labelled.csv")["n"] == 60
+        assert found("evaluate", tmp_path / "m.mm", tmp_path / "new.csv", "--target", "cabin")["n"] == 60
+
+    def test_nothing_to_learn_from_says_why(self, tmp_path):
+        (tmp_path / "t.csv").write_text("\n".join(["id,b", *(f"{k},{k % 2}" for k in range(60))]))
+        assert "'id' left out: an ID" in refused("train", tmp_path / "t.csv")
 
     def test_a_comparison_that_takes_too_long_is_left_out(self, customers, monkeypatch):
         from maxmargin.cli import _results

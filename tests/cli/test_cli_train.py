@@ -130,11 +130,11 @@ class TestClasses:
         assert "120 samples" in result.stdout
         assert "baseline" not in result.stdout
 
-    def test_rare_classes_are_not_stratified(self, tmp_path):
+    def test_a_label_of_one_row_is_trained_on(self, tmp_path):
         rows = [[k, "a" if k < 10 else "b"] for k in range(20)] + [[30, "c"]]
         result = call("train", write_table(tmp_path / "rare.csv", ["x", "label"], rows))
         assert result.exit_code == 0
-        assert "of label c there is 1 row" in result.stderr
+        assert "1 label has a single row, which is used to train (c)" in result.stderr
 
     def test_weights_of_classes(self, moons):
         equal = found("train", moons, "--test-size", "0")["report"]

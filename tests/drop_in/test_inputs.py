@@ -207,3 +207,19 @@ def test_torch_tensors():
         check(model, points, labels)
     check(SVC(), points.clone().requires_grad_(), labels)
     assert np.shares_memory(check_training_points(SVC(), points), points.numpy())
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"degree": -1},
+        {"coef0": float("nan")},
+        {"coef0": "a"},
+        {"kernel": "linear", "gamma": -1.0},
+        {"kernel": "linear", "gamma": "foo"},
+        {"kernel": "precomputed", "gamma": -1.0},
+    ],
+)
+def test_values_that_no_kernel_accepts_are_refused_although_this_one_does_not_read_them(given):
+    with pytest.raises((ValueError, TypeError), match=f"{list(given)[-1]} must be (?! )"):
+        SVC(**given).fit(np.eye(4), [0, 1, 0, 1])

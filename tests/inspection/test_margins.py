@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
-from maxmargin import SVC, SVR, NuSVC, OneClassSVM
+from maxmargin import SVC, SVR, LinearSVC, NuSVC, OneClassSVM
 from maxmargin.inspection.margin_table import CATEGORIES, MarginReport
 from maxmargin.inspection.margins import margin_report
 from maxmargin.kernels import RBF
@@ -66,6 +66,18 @@ def test_a_linear_estimator():
     foot = TWO - np.outer((TWO @ w + b) / (w @ w), w)
     np.testing.assert_allclose(foot @ w + b, 0, atol=1e-9)
     np.testing.assert_allclose(np.linalg.norm(TWO - foot, axis=1), np.abs(report.distance), atol=1e-9)
+    np.testing.assert_allclose(report.anchor_points, foot, atol=1e-9)
+    np.testing.assert_allclose(report.anchor_points + np.outer(report.distance, w / np.linalg.norm(w)), TWO, atol=1e-9)
+    assert margin_report(SVC().fit(TWO, LABELS), TWO, LABELS).anchor_points is None
+
+
+@pytest.mark.parametrize("model", [SVC(kernel="linear"), LinearSVC(), NuSVC(kernel="linear"), Perceptron()])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_anchor_points_lie_on_the_hyperplane(model, form):
+    X, y = form(IRIS[:100]), NAMES[:100]
+    report = margin_report(model.fit(X, y), X, y)
+    w, b = sp.csr_matrix(model.coef_).toarray().ravel(), np.ravel(model.intercept_)[0]
+    np.testing.assert_allclose(report.anchor_points @ w + b, 0, atol=1e-8 * np.linalg.norm(w) * np.abs(IRIS).max())
 
 
 def test_a_gaussian_estimator():

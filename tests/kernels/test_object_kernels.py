@@ -245,7 +245,7 @@ def test_words_longer_than_an_integer():
 def test_small_pieces_change_nothing(kernel, monkeypatch):
     K, diagonal = kernel(STRINGS, OTHERS), kernel.diagonal(STRINGS)
     monkeypatch.setattr("maxmargin.kernels.objects.strings.WORD_PATTERNS_MAX_HELD", 30)
-    monkeypatch.setattr("maxmargin.kernels.objects.words._TABLE", 1)
+    monkeypatch.setattr("maxmargin.kernels.objects.words.TABLE_MAX_ENTRIES", 1)
     np.testing.assert_array_equal(kernel(STRINGS, OTHERS), K)
     np.testing.assert_array_equal(kernel.diagonal(STRINGS), diagonal)
 

@@ -128,11 +128,11 @@ def ready(page: Any) -> None:
 
 
 @contextlib.contextmanager
-def serving(port: int = 0, token: str = TOKEN) -> Iterator[SimpleNamespace]:
+def serving(port: int = 0, token: str = TOKEN, **options: Any) -> Iterator[SimpleNamespace]:
     """The lab in a thread, on a free port if none is given; ``stop`` ends it as Ctrl-C would."""
     listener = _listener(port)
     port = listener.getsockname()[1]
-    config = uvicorn.Config(create_app(token, port), http=Connection, log_level="critical", ws="none")
+    config = uvicorn.Config(create_app(token, port, **options), http=Connection, log_level="critical", ws="none")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()

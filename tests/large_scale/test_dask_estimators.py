@@ -119,7 +119,7 @@ def test_columns_far_from_zero(client):
 
 def test_rows_that_are_begun_on_a_part(client, monkeypatch):
     """Long data is solved on a sixteenth and a quarter first; with labels in the order of the rows."""
-    monkeypatch.setattr("maxmargin.large_scale.row_newton.PARTS_MIN_ROWS", 1000)
+    monkeypatch.setattr("maxmargin.large_scale.newton.PARTS_MIN_ROWS", 1000)
     X, y = clouds(3, n=2000)
     order = np.argsort(y, kind="stable")
     for loss, tol in (("squared_hinge", 1e-4), ("hinge", 1e-10)):

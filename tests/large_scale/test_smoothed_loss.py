@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maxmargin import _native
 from maxmargin.large_scale.rows.targets import Labels, Values
-from maxmargin.large_scale.smoothed_loss import LOSS_SUMS, SmoothedLoss
+from maxmargin.large_scale.smoothed_loss import SmoothedLoss
 from maxmargin.problems.losses import make_loss
 from reference import smoothed_loss as reference
 
@@ -22,8 +23,8 @@ def compiled(loss, f, y):
     """First and second derivatives with respect to f."""
     f, y, c = (np.ascontiguousarray(part, float)[:, None] for part in (f, y, np.ones(len(f))))
     g, D = np.empty_like(f), np.empty_like(f)
-    loss.first_order(f, y, c, None, g, np.zeros((LOSS_SUMS, 1)))
-    loss.second_order(f, y, c, None, D)
+    _native.loss_first_order(loss.native, f, y, c, None, g, np.zeros((_native.LOSS_SUMS, 1)))
+    _native.loss_second_order(loss.native, f, y, c, None, D)
     return g[:, 0], D[:, 0]
 
 
@@ -101,8 +102,8 @@ def test_sums_of_a_tile(name):
     rng = np.random.default_rng(3)
     F, c = rng.normal(size=(50, 3)), rng.uniform(0.1, 2, (50, 3))
     y = rng.normal(size=(50, 3)) if not loss.loss.classifies else rng.choice([-1.0, 1.0], (50, 3))
-    g, sums = np.empty((50, 3)), np.zeros((LOSS_SUMS, 3))
-    support = loss.first_order(F, y, c, None, g, sums)
+    g, sums = np.empty((50, 3)), np.zeros((_native.LOSS_SUMS, 3))
+    support = _native.loss_first_order(loss.native, F, y, c, None, g, sums)
     for k in range(3):
         d = c[:, k] * reference.derivative(loss, F[:, k], y[:, k])
         np.testing.assert_allclose(g[:, k], d)
@@ -120,7 +121,7 @@ def test_centres_move_the_parabola():
     loss = smoothed("hinge", width=0.5)
     s = np.linspace(-1, 1, 41)
     F, y, centre, a = (1 - s)[:, None], np.ones((41, 1)), np.full((41, 1), 0.8), np.empty((41, 1))
-    loss.multipliers(F, y, centre, a)
+    _native.loss_multipliers(loss.native, F, y, centre, a)
     np.testing.assert_allclose(a[:, 0], np.clip(0.8 + s / 0.5, 0, 1), atol=1e-12)
 
 
@@ -130,7 +131,7 @@ def test_along_a_line_is_the_loss_there():
     F, G, y, c = rng.normal(size=(4, 30, 2))
     c = np.abs(c)
     steps, values, slopes = np.array([[0.0, 0.5], [1.0, 2.0]]), np.zeros((2, 2)), np.zeros((2, 2))
-    loss.along_line(F, G, y, c, None, steps, values, slopes)
+    _native.loss_along_line(loss.native, F, G, y, c, None, steps, values, slopes)
     for q in range(2):
         for k in range(2):
             f = F[:, k] + steps[q, k] * G[:, k]

@@ -253,9 +253,12 @@ def test_lanes(level, weights, values, squared, seed):
     np.testing.assert_allclose(A, B, atol=close)
     np.testing.assert_allclose(W, V, atol=close)
     out, norms = np.empty((n, L), weights), np.empty(L)
-    lanes.values(0, n, out)
+    _native.line_values(rows, W, 0, n, out)
     np.testing.assert_allclose(out, D @ V, atol=10 * close)
-    lanes.norms(norms)
+    combined = np.ones((d, L), weights)
+    _native.line_sums(rows, A, 3, n, combined)
+    np.testing.assert_allclose(combined, 1.0 + D[3:].T @ A[3:], atol=10 * close)
+    _native.line_squares(W, norms)
     np.testing.assert_allclose(norms, (W.astype(float) ** 2).sum(axis=0), rtol=1e-12)
 
 

@@ -156,6 +156,26 @@ def test_the_best_intercept_is_no_worse_than_any_other(squared, eps, seed):
     assert best <= min(map(value, grid)) + 1e-12 * above.sum()
 
 
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "epsilon_insensitive", "squared_epsilon_insensitive"])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_best_penalised_intercept_is_no_worse_than_any_other(loss, seed):
+    rng = np.random.default_rng(seed)
+    n, penalty = 1 + 7 * seed, 10.0 ** rng.integers(-2, 3)
+    own = make_loss(loss, epsilon=0.5) if "epsilon" in loss else make_loss(loss)
+    y = rng.choice([-1.0, 1.0], n) if own.classifies else np.rint(4 * rng.standard_normal(n)) / 2
+    r, weight = y - np.rint(4 * rng.standard_normal(n)) / 2, rng.choice([0.0, 0.5, 3.0], n)
+    above, below = own.sides(y, weight)
+    eps, power = own.epsilon, 2 if own.squared else 1
+
+    def value(b):
+        up, down = np.maximum(0, r - eps - b) ** power, np.maximum(0, b - r - eps) ** power
+        return penalty * b**2 / 2 + above @ up + below @ down
+
+    best = value(own.best_penalised_intercept(r, y, weight, penalty, 3 * rng.standard_normal()))
+    grid = np.concatenate((r - eps, r + eps, np.linspace(r.min() - 1, r.max() + 1, 2001), [0.0]))
+    assert best <= min(map(value, grid)) + 1e-12 * (1 + best)
+
+
 @pytest.mark.parametrize("whole", [False, True])
 def test_many_ends_are_not_sorted_and_the_intercept_is_the_same(whole, monkeypatch):
     rng = np.random.default_rng(0)

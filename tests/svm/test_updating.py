@@ -23,8 +23,9 @@ from maxmargin.kernels.gram.operator import StoredGram
 from maxmargin.problems.dual import c_svc, eps_svr
 from maxmargin.runtime.control import Control
 from maxmargin.solvers.smo import SMO
+from maxmargin.svm.kernel.solving import free_sets
 from maxmargin.svm.kernel.solving import near as near_solution
-from maxmargin.svm.kernel.solving.free_sets import newton_point
+from maxmargin.svm.kernel.solving.free_sets import free_set_point
 from reference.certificate import judge
 
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -64,7 +65,8 @@ def same(model, expected, X=IRIS, atol=1e-4):
             elif not hasattr(expected, "nu"):
                 np.testing.assert_array_equal(found, wanted)
     found, wanted = model.report_, expected.report_  # each objective is within its own gap of the optimum
-    reach = found.duality_gap + wanted.duality_gap + 1e-7 * abs(wanted.primal_objective)
+    # both gaps, and what float32 leaves of the values of rows that do not decide the conditions
+    reach = found.duality_gap + wanted.duality_gap + 3e-7 * abs(wanted.primal_objective)
     assert abs(found.primal_objective - wanted.primal_objective) <= reach
     assert model.shape_fit_ == expected.shape_fit_
     assert model.report_.n_samples == expected.report_.n_samples
@@ -292,13 +294,13 @@ def test_updates_one_after_the_other_and_other_parameters_between_them(kind):
 
 
 def test_where_pair_steps_would_creep():
-    """A smooth kernel and a large C: Newton's method on the free variables."""
+    """A smooth kernel and a large C: Newton steps on the free variables."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1300, 6))
     y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=1300)
     model = SVR(C=100.0, gamma=0.05, epsilon=0.05, tol=1e-3, warm_start=True)
     expected = clone(model).fit(X, y)
-    newton = mock.patch.object(near_solution, "newton_point", wraps=near_solution.newton_point)
+    newton = mock.patch.object(near_solution, "free_set_point", wraps=near_solution.free_set_point)
     near = mock.patch("maxmargin.svm.kernel.solving.alone.solve_alone", side_effect=AssertionError)
     model.fit(X[:1285], y[:1285])
     with newton as systems, near:
@@ -316,25 +318,40 @@ def test_several_classes_start_from_the_last_solution():
     assert model.report_.solver == "batch"
 
 
-@settings(max_examples=30, deadline=None)
-@given(seed=st.integers(0, 10**6), n=st.integers(3, 40), two_sided=st.booleans())
-def test_newton_point(seed, n, two_sided):
-    """Against pair steps to a tiny violation; from any start it never climbs."""
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(3, 120),
+    two_sided=st.booleans(),
+    columns=st.sampled_from([2, 100]),
+    fewest=st.sampled_from([1, 1000]),
+)
+def test_free_set_point(seed, n, two_sided, columns, fewest):
+    """Against pair steps to a tiny violation; from any start it never climbs, and goes on with its factor."""
     rng = np.random.default_rng(seed)
-    points = rng.normal(size=(n, 3))
-    K = np.exp(-((points[:, None] - points) ** 2).sum(axis=2))
+    points = rng.normal(size=(n, columns))
+    K = points @ points.T / columns if columns == 2 else np.exp(-((points[:, None] - points) ** 2).sum(axis=2) / 100)
     y = rng.normal(size=n)
     problem = eps_svr(y, np.full(n, 2.0), 0.1) if two_sided else c_svc(np.sign(y), np.full(n, 2.0))
     total = 0.1 * float(problem.lower.sum() + problem.upper.sum())
     problem = replace(problem, totals=np.array([total]))
-    start = problem.balanced(np.zeros(problem.n_variables))
-    found = newton_point(problem, K, start)
-    assert np.all((problem.lower <= found) & (found <= problem.upper))
-    assert abs(found.sum() - total) <= 1e-9
+    start, every, goal = problem.balanced(np.zeros(problem.n_variables)), np.arange(problem.n_variables), 1e-7
 
     def height(a):
         return problem.objective(K @ problem.coefficients(a), a)
 
+    limits = mock.patch.multiple(free_sets, BLOCKS_MIN_FREE=fewest, FACTORED_MIN_FREE=min(fewest, 4))
     lowest = SMO().solve(problem, StoredGram(K), tol=1e-10, control=Control(), start=start)
-    assert height(lowest.a) - 1e-9 <= height(found) <= height(start)
-    assert height(newton_point(problem, K, lowest.a)) <= height(lowest.a) + 1e-12
+    known, point = None, start
+    with limits:
+        for _ in range(2):
+            found, known, steps = free_set_point(problem, K, point, goal, Control(), every, known)
+            assert steps >= 1
+            assert np.all((problem.lower <= found) & (found <= problem.upper))
+            assert abs(found.sum() - total) <= 1e-9
+            np.testing.assert_array_equal(
+                np.sort(known.variables), np.flatnonzero((found > problem.lower) & (found < problem.upper))
+            )
+            gap = goal * float((problem.upper - problem.lower).sum())
+            assert height(lowest.a) - 1e-9 <= height(found) <= min(height(point) + 1e-12, height(lowest.a) + gap)
+            point = found

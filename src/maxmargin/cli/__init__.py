@@ -12,6 +12,7 @@ is here.
 
 from __future__ import annotations
 
+import difflib
 import errno
 import importlib
 import os
@@ -61,6 +62,14 @@ class Commands(click.Group):
         command: click.Command = importlib.import_module(COMMANDS[cmd_name]).command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The subcommand; of one that does not exist, the name that it resembles."""
+        if args[0] not in COMMANDS and (alike := difflib.get_close_matches(args[0], COMMANDS, n=1)):
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {alike[0]!r}?")
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         from maxmargin.runtime.interrupts import interrupts
 
@@ -73,7 +82,11 @@ class Commands(click.Group):
         except KeyboardInterrupt:
             click.echo("Interrupted.", err=True)
             ctx.exit(130)
-        except (ValueError, OSError, ImportError, MemoryError) as error:
+        except MemoryError as error:
+            if ctx.params["debug"]:
+                raise
+            raise UserError(in_options(memory_error(error))) from error
+        except (ValueError, OSError, ImportError) as error:
             # A closed pipe (maxmargin ... | head) is not an error of the input: click ends quietly.
             if ctx.params["debug"] or (isinstance(error, OSError) and error.errno == errno.EPIPE):
                 raise
@@ -85,6 +98,15 @@ def one_line(error: BaseException) -> str:
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
     return one_line_of(str(error)) or type(error).__name__
+
+
+def memory_error(error: MemoryError) -> str:
+    """The message of the library, which names the remedy; of NumPy, which knows the array only, with a remedy."""
+    text = one_line_of(str(error)).removesuffix(".")
+    if text and not text.startswith("Unable to allocate"):
+        return f"{text}."
+    cause = f" ({text})" if text else ""
+    return f"the memory is not sufficient{cause}: leave out columns with --drop, give fewer rows, or try --stream."
 
 
 def in_options(text: str) -> str:

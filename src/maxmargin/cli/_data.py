@@ -13,7 +13,7 @@ import contextlib
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from maxmargin.cli._estimator import as_labels, as_numbers
 from maxmargin.cli._model import Model, load_model
 from maxmargin.cli._options import LABEL_LETTERS, Voice, counted, cut, plain
 from maxmargin.cli._target import such_as, targets_of
-from maxmargin.data.formats import format_of
+from maxmargin.data.formats import FORMATS, format_of
 from maxmargin.data.layout import TARGETS, lay_out
 from maxmargin.data.source import Source
 from maxmargin.data.survey import (
@@ -40,11 +40,11 @@ from maxmargin.runtime.validation import Array
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-ARRAYS = ("svmlight", "npz")  # formats without columns of their own
 TABLE_OPTIONS = ("drop", "keep", "id", "text", "decimal", "dates", "missing")
 NAMELESS = re.compile(r"column \d+")
 RARE_SHARE = 200  # rows for each time that a category must occur to have a column of its own, up to
 RARE_MAX = 5
+LEFT_OUT_SHOWN = 3  # columns whose reason an error repeats
 
 
 @dataclass
@@ -77,7 +77,7 @@ def read_for_training(source: str, options: dict[str, Any], voice: Voice) -> Row
     with showing_reading():
         file = Source(source)
         kind = format_of(file, options["format"])
-        if kind in ARRAYS:
+        if not FORMATS[kind].tabular:
             for name in TABLE_OPTIONS:
                 if options[name]:
                     raise UserError(f"--{name} is for tables, and {file.name} has no columns with names: leave it out.")
@@ -123,11 +123,17 @@ def _examined(file: Source, table: Table, labelled: bool, options: dict[str, Any
     plans = survey(features, drop=dropped, keep=lists["keep"], text=lists["text"], decimal=decimal, day_first=day_first)
     used = [plan.name for plan in plans if plan.form is not None]
     if not used:
-        raise UserError(f"{file.name}: no column is left to learn from: keep one with --keep NAME, or --text NAME.")
+        raise UserError(f"{file.name}: no column is left to learn from{_left_out(plans)}: keep one with --keep NAME.")
     if options["missing"] in ("refuse", "drop"):
         complete = _complete(features, plans, options["missing"], voice)
         table, y = table.take(complete), None if y is None else y[complete]
     return Rows(table.select(used), y, used, target, file.name, plans, table)
+
+
+def _left_out(plans: Sequence[ColumnPlan]) -> str:
+    """Why no column is left, for the first ones."""
+    shown = [f"{cut(plan.name, LABEL_LETTERS)!r} {plan.note}" for plan in plans[:LEFT_OUT_SHOWN]]
+    return f" ({'; '.join(shown)}{'; ...' if len(plans) > LEFT_OUT_SHOWN else ''})" if plans else ""
 
 
 def _may_be_target(name: str, array: Array) -> bool:
@@ -198,12 +204,12 @@ def _read(
 ) -> Rows:
     file = Source(source)
     kind = format_of(file, reading["format"])
-    if model.libsvm or kind in ARRAYS:
+    if model.libsvm or not FORMATS[kind].tabular:
         data = _for_arrays(model, file, labels, target, reading)
     else:
         table = read_table(file, format=kind, header=reading["header"])
-        if labels and target is None and model.target in table.columns:
-            target = model.target
+        if labels and target is None and table.headed:
+            target = _known_target(model, table)
         data = rows_like(file, table, model.columns, model.n_features, target, labels, model.encoder is not None)
         if labels:
             data = with_targets(data, model.task, getattr(model.svm, "classes_", None), voice)
@@ -211,6 +217,19 @@ def _read(
         note_unknown(model.encoder, data.X, voice)
     data.y = _matching_targets(model, data, voice if labels else None)
     return data
+
+
+def _known_target(model: Model, table: Table) -> str | None:
+    """The column that the model predicts; None if it does not know its name, or another is named as a target."""
+    name = _spelled(model.target, table)
+    if name is None or name in table.columns:
+        return cast("str | None", name)
+    if any(column.lower() in TARGETS for column in table.columns):
+        return None
+    raise DataFileError(
+        f"{table.source} lacks the column {name!r}, which the model predicts: name the one with the true values with "
+        "--target."
+    )
 
 
 def rows_like(

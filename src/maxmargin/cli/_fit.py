@@ -32,7 +32,7 @@ from maxmargin.cli._estimator import (
 )
 from maxmargin.cli._model import Model
 from maxmargin.cli._options import LABEL_LETTERS, Voice, counted, cut, figure, plain
-from maxmargin.data.formats import format_of
+from maxmargin.data.formats import FORMATS, format_of
 from maxmargin.data.forms import numbers_of
 from maxmargin.data.layout import TARGETS
 from maxmargin.data.source import Source
@@ -48,6 +48,7 @@ HELD_OUT = 0.25
 READING = ("format", "header", "zero_based")  # options that say how a file is to be read
 UNSCALED = ("chi2", "intersection", "additive_chi2")  # kernels of histograms, which scaling would spoil
 CLASSES_SHOWN = 8
+SINGLE_LABELS_SHOWN = 3
 SERIES_MIN_DISTINCT = 0.9  # of the rows: dates that come more often are no series of one thing
 
 
@@ -143,7 +144,8 @@ def _divided(data: Rows, kernel: str, options: dict[str, Any], parameters: dict[
             train, test, how = _drawn(task, y, n_test, data.n, parameters["seed"], voice)
         if task == "classify" and y is not None and len(np.unique(y[train])) < 2:
             raise UserError(
-                f"{counted(data.n, 'row')} leave one class to train on: use --test-size 0, or provide more rows."
+                f"{data.source}: all rows to train would be of class {cut(y[train][0], LABEL_LETTERS)}: use "
+                "--test-size 0, choose another column with --target, or provide more rows."
             )
         split = f"{counted(len(train), 'row')} to train, {len(test):,} held out for the test ({how})"
         X, X_test = take(X, train), take(X, test)
@@ -186,7 +188,7 @@ def read_test(data: Any, task: str, y: Array | None, options: dict[str, Any], vo
     kind = format_of(file, options["format"])
     goal = options["target"] or data.target
     encoded = isinstance(data.X, Table)
-    if kind in ("svmlight", "npz"):
+    if not FORMATS[kind].tabular:
         zero_based = "auto" if options["zero_based"] is None else options["zero_based"]
         size = {"columns": data.columns} if data.columns is not None else {"n_features": data.X.shape[1]}
         found = read_data(file, target=goal, format=options["format"], zero_based=zero_based, **size)
@@ -263,19 +265,26 @@ def _drawn(task: str, y: Array | None, n_test: int, n: int, seed: int, voice: Vo
     """Rows to train and rows to test on, at random; of every class the same share, where that is possible."""
     from sklearn.model_selection import train_test_split
 
-    by_class = None
+    drawn, single, by_class = np.arange(n), np.zeros(0, np.intp), None
     if task == "classify" and y is not None:
-        labels, counts = np.unique(y, return_counts=True)
-        if counts.min() >= 2 and len(labels) <= min(n_test, n - n_test):
-            by_class = y
-        elif counts.min() < 2:
-            rare = cut(labels[np.argmin(counts)], LABEL_LETTERS)
-            voice.note(f"Note: the test is not stratified: of label {rare} there is 1 row.")
+        labels, first, counts = np.unique(y, return_index=True, return_counts=True)
+        if (counts == 1).any() and n - np.count_nonzero(counts == 1) > n_test:
+            single = first[counts == 1]
+            drawn = np.setdiff1d(drawn, single)
+            rare = ", ".join(cut(label, LABEL_LETTERS) for label in labels[counts == 1][:SINGLE_LABELS_SHOWN])
+            rare += ", ..." if len(single) > SINGLE_LABELS_SHOWN else ""
+            what = (
+                "label has a single row, which is" if len(single) == 1 else "labels have a single row each, which are"
+            )
+            voice.note(f"Note: {len(single):,} {what} used to train ({rare}).")
+            counts = counts[counts > 1]
+        if len(counts) <= min(n_test, len(drawn) - n_test) and counts.min() >= 2:
+            by_class = y[drawn]
         else:
             voice.note(f"Note: the test is not stratified: {len(labels):,} classes are too many for {n_test:,} rows.")
-    train, test = train_test_split(np.arange(n), test_size=n_test, random_state=seed, stratify=by_class)
+    train, test = train_test_split(drawn, test_size=n_test, random_state=seed, stratify=by_class)
     how = "at random" + (", stratified by class" if by_class is not None else "")
-    return np.sort(train), np.sort(test), f"{how}; --seed {seed}"
+    return np.sort(np.concatenate([train, single])), np.sort(test), f"{how}; --seed {seed}"
 
 
 def _ordered_by(data: Rows) -> str | None:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import asyncio
 import html
 import json
+import os
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -340,7 +341,8 @@ def launch(model: Model, host: str, port: int, max_bytes: int, say: Callable[[st
         listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
         raise UserError(
-            f"{host}:{port} cannot be served ({error.strerror or error}): choose another --port."
+            f"{host}:{port} cannot be served ({os.strerror(error.errno) if error.errno else error}): choose another "
+            "--port."
         ) from error
     port = listener.getsockname()[1]
     hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")} if host in LOCAL else None

@@ -94,7 +94,7 @@ def _labels(column: Array, name: str, source: str) -> Array:
     words = set(column.tolist())
     if max(map(len, words)) > LABEL_MAX_LETTERS or len(words) > min(LABELS_MAX, max(2, LABELS_MAX_SHARE * len(column))):
         raise UserError(
-            f"{source}: the target {name!r} has {len(words):,} different texts in {len(column):,} rows, which are no "
-            "classes: choose another column with --target."
+            f"{source}: the target {name!r} has {counted(len(words), 'different text')} in "
+            f"{counted(len(column), 'row')}, which are no classes: choose another column with --target."
         )
     return column.astype(str)

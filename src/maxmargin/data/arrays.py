@@ -20,7 +20,8 @@ import scipy.sparse as sp
 
 from maxmargin.data.layout import Layout, column_name
 from maxmargin.data.source import BLOCK_BYTES, DataFileError, Source
-from maxmargin.runtime.validation import Array, available_memory
+from maxmargin.runtime.memory import available_memory
+from maxmargin.runtime.validation import Array
 
 POINTS, TARGETS = ("X", "x", "data"), ("y", "target", "targets", "labels", "label")
 SPARSE = ("data", "indices", "indptr", "shape", "format")
@@ -72,16 +73,18 @@ class ArrayTable:
             yield np.ascontiguousarray(rows[:, layout.features]), y
 
 
-def map_npy(source: Source) -> Array:
+def read_npy(source: Source, header: bool | None) -> ArrayTable:
     """The array of an ``.npy`` file, left on disk where it can be."""
     with source.raw() as file, _explained(source):
         if source.path is None:
-            return np.load(file, allow_pickle=False)
-        return np.load(source.path, mmap_mode="r", allow_pickle=False)
+            array = np.load(file, allow_pickle=False)
+        else:
+            array = np.load(source.path, mmap_mode="r", allow_pickle=False)
+    return ArrayTable(source, array)
 
 
-def read_npz(source: Source) -> Any:
-    """Points and targets (or None) of an ``.npz`` file; or its only array."""
+def read_npz(source: Source, header: bool | None) -> Any:
+    """Points and targets (or None) of an ``.npz`` file; or the table of its only array."""
     with source.raw() as file, _explained(source), zipfile.ZipFile(file) as archive:
         members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
 
@@ -93,7 +96,7 @@ def read_npz(source: Source) -> Any:
         if set(members) >= set(SPARSE):
             X = _sparse(source, {name: array(name) for name in SPARSE})
         elif len(members) == 1:
-            return array(next(iter(members)))
+            return ArrayTable(source, array(next(iter(members))))
         elif points is not None:
             X = array(points)
         else:

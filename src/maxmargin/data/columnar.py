@@ -206,6 +206,16 @@ def _shown(value: Any) -> str:
     return f"{value:.17g}" if isinstance(value, float) and value.is_integer() else str(value).strip()
 
 
+def read_parquet(source: Source, header: bool | None) -> ColumnarTable:
+    """The table in a Parquet file."""
+    return ColumnarTable(source, "parquet")
+
+
+def read_arrow(source: Source, header: bool | None) -> ColumnarTable:
+    """The table in an Arrow file or stream."""
+    return ColumnarTable(source, "arrow")
+
+
 def _of_pandas(schema: Any) -> tuple[list[str], list[str]]:
     """Of the data frame a file was written from, if any: the names of its row index, which is no feature, and of its
     categorical columns, which Parquet stores as numbers if they are written in digits."""

@@ -148,17 +148,12 @@ def read_data(
     if kind == "svmlight":
         X, y = SparseText(file, zero_based, labelled).read_all(n_features if columns is None else len(columns))
         return Data(X, y, None if columns is None else list(columns), None, file.name)
-    if kind == "npz":
-        from maxmargin.data.arrays import read_npz
-
-        found = read_npz(file)
-        if not isinstance(found, np.ndarray):
-            X, y = found
-            refuse_unused(file, "arrays", target, header, zero_based)
-            return _of_parts(file, X, y, columns, n_features, labelled)
-        table: Any = _array_table(file, found)
-    else:
-        table = table_of(file, kind, header)
+    table = table_of(file, kind, header)
+    if isinstance(table, tuple):
+        if target is not None:
+            raise file.error("has its targets beside the points, not in a column: leave target out")
+        X, y = table
+        return _of_parts(file, X, y, columns, n_features, labelled)
     wanted = {"target": target, "columns": columns, "labelled": labelled, "n_features": n_features}
     layout = lay_out(file, table.names, table.width, **wanted)  # type: ignore[arg-type]
     forced = text_positions(file, table, text)
@@ -173,12 +168,6 @@ def read_data(
 def label_array(y: Array | None) -> Array | None:
     """Targets as numbers or as strings of one width."""
     return y if y is None or y.dtype != object else np.array(y.tolist(), dtype=str)
-
-
-def _array_table(source: Source, array: Array) -> Any:
-    from maxmargin.data.arrays import ArrayTable
-
-    return ArrayTable(source, array)
 
 
 def _read_table(

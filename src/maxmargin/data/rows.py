@@ -75,7 +75,7 @@ def _words(values: Iterable[Any]) -> Array:
     return np.array(found, object)
 
 
-def read_arff(source: Source) -> RowTable:
+def read_arff(source: Source, header: bool | None) -> RowTable:
     """Weka's format: a header that names and types the columns, then lines as in a CSV file."""
     names: list[str] = []
     numeric: list[bool] = []

@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any, BinaryIO
 
-from maxmargin.runtime.validation import available_memory
+from maxmargin.runtime.memory import available_memory
 
 BLOCK_BYTES = 1 << 20  # of text read at once; as lines they take up to thirty times as much
 LINE_MAX_BYTES = 64 << 20  # a million columns of numbers with all digits take a third of this

@@ -9,6 +9,7 @@ import numpy as np
 
 from maxmargin.inspection._functions import FittedFunctions, dense
 from maxmargin.inspection.robustness import radii
+from maxmargin.kernels import Linear
 from maxmargin.runtime.text_report import TextReport, pandas
 from maxmargin.runtime.validation import Array, check_number
 
@@ -84,6 +85,17 @@ class MarginReport(TextReport):
     def d_minus(self) -> float:
         """The same for the negative points. For a hard margin both are half the margin."""
         return float((-self.distance[~self._positive]).min(initial=np.inf))
+
+    @property
+    def anchor_points(self) -> Array | None:
+        """The foot of each point's perpendicular on the hyperplane, ``x - f(x) w / \\|w\\|^2``, one row per point: a
+        point lies ``distance`` from it, in the direction of w. None unless the kernel is linear: with any other the
+        foot lies in the feature space, and no point of the input space need be mapped to it."""
+        if self.function is None or not isinstance(self.function.kernel, Linear) or not self.norm > 0:
+            return None
+        w = np.asarray(self.function.anchors.T @ self.function.coefficients)[:, 0]
+        feet: Array = dense(self.points) - np.outer(self.distance / self.norm, w)
+        return feet
 
     @property
     def _positive(self) -> Array:

@@ -29,7 +29,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from safetensors.numpy import save as to_safetensors
 
-from maxmargin.runtime.validation import Array, available_memory
+from maxmargin.runtime.memory import available_memory
+from maxmargin.runtime.validation import Array
 
 FORMAT = "maxmargin model"
 VERSION = 1

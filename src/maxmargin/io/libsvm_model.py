@@ -23,7 +23,8 @@ from maxmargin.io._container import ModelFileError, check_regular
 from maxmargin.io._libsvm_text import INT_MAX, KERNELS, LibsvmModel, parse, write
 from maxmargin.kernels import RBF, Kernel, Linear, Polynomial, Precomputed, Sigmoid
 from maxmargin.kernels.gram.operator import computing_form
-from maxmargin.runtime.validation import Array, available_memory, check_number, warn
+from maxmargin.runtime.memory import available_memory
+from maxmargin.runtime.validation import Array, check_number, warn
 from maxmargin.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from maxmargin.svm.models.expansion import KernelExpansion
 from maxmargin.svm.models.multiclass import PairTable

@@ -1,4 +1,4 @@
-from . import feature_maps
+from . import feature_maps as feature_maps
 from .discriminant import KernelDiscriminantAnalysis
 from .k_means import KernelKMeans
 from .neighbors import KernelKNeighborsClassifier, KernelKNeighborsRegressor
@@ -16,6 +16,5 @@ __all__ = [
     "KernelRidge",
     "KernelRidgeCV",
     "MMDResult",
-    "feature_maps",
     "mmd_test",
 ]

@@ -1,8 +1,9 @@
 """Kernels k(x, z), their combinations, and the validation of kernel matrices.
 
-A module is loaded when one of its names is first used.
+A module is loaded when one of its names is first used. The kernels that have a name are listed in ``registry`` alone.
 """
 
-import lazy_loader
+from maxmargin.kernels.registry import CLASSES
+from maxmargin.runtime.exports import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__, CLASSES.values())

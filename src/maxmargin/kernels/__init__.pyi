@@ -1,50 +1,22 @@
-from .algebra import Power, Product, Scaled, Sum
-from .bandwidth import resolve_gamma
-from .base import Kernel
-from .columns import Columns
-from .distance import RBF, Laplacian, Matern, Periodic, RationalQuadratic
-from .dot import ArcCosine, Linear, Polynomial, Sigmoid, Tanimoto
-from .feature_space import Centered, Normalized
-from .histogram import ChiSquared, HistogramIntersection
-from .objects.sets import Jaccard
-from .objects.strings import Mismatch, Spectrum
-from .objects.subsequence import Subsequence
-from .objects.weighted_degree import WeightedDegree
-from .other import Callable, Precomputed
-from .registry import KERNELS, as_kernel
-from .validity import GramValidity, validate_gram
-
-__all__ = [
-    "KERNELS",
-    "RBF",
-    "ArcCosine",
-    "Callable",
-    "Centered",
-    "ChiSquared",
-    "Columns",
-    "GramValidity",
-    "HistogramIntersection",
-    "Jaccard",
-    "Kernel",
-    "Laplacian",
-    "Linear",
-    "Matern",
-    "Mismatch",
-    "Normalized",
-    "Periodic",
-    "Polynomial",
-    "Power",
-    "Precomputed",
-    "Product",
-    "RationalQuadratic",
-    "Scaled",
-    "Sigmoid",
-    "Spectrum",
-    "Subsequence",
-    "Sum",
-    "Tanimoto",
-    "WeightedDegree",
-    "as_kernel",
-    "resolve_gamma",
-    "validate_gram",
-]
+from .algebra import Power as Power
+from .algebra import Product as Product
+from .algebra import Scaled as Scaled
+from .algebra import Sum as Sum
+from .bandwidth import resolve_gamma as resolve_gamma
+from .base import Kernel as Kernel
+from .columns import Columns as Columns
+from .distance import *
+from .dot import *
+from .feature_space import Centered as Centered
+from .feature_space import Normalized as Normalized
+from .histogram import *
+from .objects.sets import *
+from .objects.strings import *
+from .objects.subsequence import *
+from .objects.weighted_degree import *
+from .other import Callable as Callable
+from .other import Precomputed as Precomputed
+from .other import as_kernel as as_kernel
+from .registry import KERNELS as KERNELS
+from .validity import GramValidity as GramValidity
+from .validity import validate_gram as validate_gram

@@ -29,7 +29,7 @@ from maxmargin.runtime.validation import Array, Points, as_objects, check_number
 from maxmargin.runtime.validation import check_points as validated_points
 
 LARGEST_VALUE = 1e150  # squares of kernel values still fit a float64
-_ASYMMETRY = 1e-5  # relative difference of K from its transpose, allowed for functions computed in float32
+MAX_ASYMMETRY = 1e-5  # relative difference of K from its transpose, allowed for functions computed in float32
 _DIAGONAL_BLOCK = 32
 _OBJECT_ROWS = 256
 
@@ -326,7 +326,7 @@ def _values(kernel: Kernel, A: Points, B: Points) -> Array:
 def _symmetric(kernel: Kernel, K: Array, A: Points) -> Array:
     """K of A with itself, made symmetric to the last bit and with the exact diagonal."""
     asymmetry = np.abs(K - K.T).max(initial=0.0)
-    if asymmetry > _ASYMMETRY * np.abs(K).max(initial=0.0):
+    if asymmetry > MAX_ASYMMETRY * np.abs(K).max(initial=0.0):
         raise ValueError(
             f"{kernel!r} is not a kernel: k(x, z) and k(z, x) differ by up to {asymmetry:.3g}. A kernel is symmetric."
         )

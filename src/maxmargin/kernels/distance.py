@@ -30,6 +30,8 @@ from maxmargin.kernels.bandwidth import resolve_gamma
 from maxmargin.kernels.base import Kernel
 from maxmargin.runtime.validation import Array, Points, check_number, shown
 
+__all__ = ["RBF", "Laplacian", "Matern", "Periodic", "RationalQuadratic"]
+
 
 class Stationary(Kernel):
     """A kernel of s = gamma ||x - z||^2. A subclass writes ``_profile``, its values at s; they are 1 at s = 0.

@@ -31,6 +31,8 @@ from maxmargin.kernels.bandwidth import resolve_gamma
 from maxmargin.kernels.base import Kernel
 from maxmargin.runtime.validation import Array, Points
 
+__all__ = ["ArcCosine", "Linear", "Polynomial", "Sigmoid", "Tanimoto"]
+
 
 class Linear(Kernel):
     """The linear kernel, k(x, z) = x'z.

@@ -21,6 +21,8 @@ from maxmargin.kernels._loops import CHI_SQUARED, INTERSECTION, coordinate_sums
 from maxmargin.kernels.base import Kernel
 from maxmargin.runtime.validation import Array, Points, check_number
 
+__all__ = ["ChiSquared", "HistogramIntersection"]
+
 
 class _HistogramKernel(Kernel):
     """A kernel that is defined for points without negative entries."""

@@ -6,6 +6,7 @@ Callable      K = function(A, B)
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Sequence
 from typing import Any, NoReturn, Self
@@ -15,7 +16,8 @@ import scipy.sparse as sp
 
 from maxmargin.kernels._arrays import as_float64
 from maxmargin.kernels.base import Kernel
-from maxmargin.runtime.validation import Array, Points
+from maxmargin.kernels.registry import KERNELS
+from maxmargin.runtime.validation import Array, Points, check_choice, check_number
 
 PROBE_POINTS = 8  # training points on which a function is checked
 PROBE_TOLERANCE = 1e-4  # relative difference that float32 arithmetic of a function may make
@@ -143,3 +145,61 @@ def _accepts_two(function: Any) -> bool:
     except TypeError:
         return False
     return True
+
+
+def as_kernel(spec: Any, *, gamma: Any = "scale", degree: float = 3, coef0: float = 0.0) -> Kernel:
+    """Return the kernel object for the ``kernel`` parameter of an estimator.
+
+    Parameters
+    ----------
+    spec : str, Kernel or callable
+        A name in ``KERNELS``, a kernel, which is returned unchanged, or a function of two arrays of points.
+    gamma, degree, coef0
+        Parameters of a kernel given by name; those that it does not have are checked and ignored. The chi-squared
+        kernel does not support "scale" and "auto", and uses its default, 1, instead.
+
+    Returns
+    -------
+    Kernel
+
+    Examples
+    --------
+    >>> from maxmargin.kernels import as_kernel
+    >>> as_kernel("poly", degree=2, coef0=1.0)
+    Polynomial(coef0=1.0, degree=2)
+    >>> as_kernel("rfb")
+    Traceback (most recent call last):
+        ...
+    ValueError: kernel must be one of ... got kernel='rfb'. Did you mean 'rbf'?
+    """
+    if isinstance(spec, Kernel):
+        return spec
+    if isinstance(spec, type) and issubclass(spec, Kernel):
+        raise TypeError(f"kernel must be a kernel object, not its class: write {spec.__name__}().")
+    if callable(spec):
+        return Callable(spec)
+    kind = KERNELS[check_choice("kernel", spec, KERNELS, extra=", a kernel object or a function")]
+    given = {"gamma": gamma, "degree": degree, "coef0": coef0}
+    if spec == "chi2" and isinstance(gamma, str) and gamma in ("scale", "auto"):
+        del given["gamma"]
+    names = _parameters(kind)
+    _check_unused({name: value for name, value in given.items() if name not in names})
+    return kind(**{name: value for name, value in given.items() if name in names})
+
+
+def _check_unused(given: dict[str, Any]) -> None:
+    """Refuse values that no kernel accepts: they are mistakes even where this kernel does not read them."""
+    if isinstance(gamma := given.get("gamma"), str):
+        check_choice("gamma", gamma, ("scale", "auto"), extra=" or a number > 0")
+    elif gamma is not None:
+        check_number("gamma", gamma, least=0)
+    if "degree" in given:
+        check_number("degree", given["degree"], least=0)
+    if "coef0" in given:
+        check_number("coef0", given["coef0"])
+
+
+@functools.cache
+def _parameters(kind: type[Kernel]) -> frozenset[str]:
+    """The names a kernel's constructor takes; looking them up takes longer than a small kernel matrix."""
+    return frozenset(kind._get_param_names())

@@ -18,7 +18,7 @@ from typing import Any
 
 STATIC = Path(__file__).parent / "static"
 IMPORT = re.compile(r'^import (?:\{([^}]*)\}|\* as (\w+)) from "([^"]+)";\n', re.MULTILINE)
-LAZY = re.compile(r'(?<=\(\) => )import\("(\.[^"]+\.js)"\)')
+LAZY = re.compile(r"import\(`(\.[^`$]*)\$\{(\w+)\}\.js`\)")  # of any module of a folder
 EXPORT = re.compile(r"^export ((?:async )?(?:const|function\*?|class)) (\w+)", re.MULTILINE)
 
 
@@ -41,7 +41,7 @@ def script(entry: str, static: Path = STATIC) -> str:
         if name in waiting:
             raise ValueError(f"{name} imports itself by way of {', '.join(waiting)}: move what both need to a module.")
         waiting.append(name)
-        modules[name] = _function(name, (static / name).read_text(encoding="utf-8"), add)
+        modules[name] = _function(name, static, add)
         modules[name] = modules.pop(name)  # after those that it imports
         waiting.pop()
 
@@ -50,9 +50,9 @@ def script(entry: str, static: Path = STATIC) -> str:
     return f'"use strict";\n(() => {{\nconst modules = {{}};\n{parts}\n}})();\n'
 
 
-def _function(name: str, text: str, add: Any) -> str:
+def _function(name: str, static: Path, add: Any) -> str:
     """A module as a called function that returns what it exports."""
-    folder = posixpath.dirname(name)
+    folder, text = posixpath.dirname(name), (static / name).read_text(encoding="utf-8")
 
     def place(path: str) -> str:
         found = posixpath.normpath(posixpath.join(folder, path))
@@ -64,7 +64,14 @@ def _function(name: str, text: str, add: Any) -> str:
         return f"const {names} = {place(match[3])};\n"
 
     text = IMPORT.sub(imported, text)
-    text = LAZY.sub(lambda match: f"Promise.resolve({place(match[1])})", text)
+
+    def any_of_folder(match: re.Match[str]) -> str:
+        inside = posixpath.normpath(posixpath.join(folder, match[1]))
+        for path in sorted((static / inside).glob("*.js")):
+            add(f"{inside}/{path.name}")
+        return f"Promise.resolve(modules[`{inside}/${{{match[2]}}}.js`])"
+
+    text = LAZY.sub(any_of_folder, text)
     exported = ", ".join(match[2] for match in EXPORT.finditer(text))
     text = EXPORT.sub(r"\1 \2", text)
     return f"(() => {{\n{text}\nreturn {{ {exported} }};\n}})()"
@@ -80,7 +87,7 @@ def page(title: str, body: str, entry: str, data: Any, static: Path = STATIC) ->
     >>> "alert(1)</script>" in text, "<title>&lt;b&gt;</title>" in text
     (False, True)
     """
-    style = "".join(path.read_text(encoding="utf-8") for path in sorted((static / "css").glob("*.css"), key=_order))
+    style = "".join(path.read_text(encoding="utf-8") for path in style_sheets(static))
     code = script(entry, static).replace("</script", "<\\/script")
     policy = "; ".join(
         [
@@ -107,10 +114,11 @@ def page(title: str, body: str, entry: str, data: Any, static: Path = STATIC) ->
 """
 
 
-def _order(path: Path) -> tuple[int, str]:
-    """base.css first, then the controls and the workspace, then the tabs."""
+def style_sheets(static: Path) -> list[Path]:
+    """The files of styles: base.css first, then the controls and the workspace, then the tabs."""
     first = ["base", "controls", "workspace"]
-    return (first.index(path.stem) if path.stem in first else len(first), path.stem)
+    found = sorted((static / "css").glob("*.css"))
+    return sorted(found, key=lambda path: first.index(path.stem) if path.stem in first else len(first))
 
 
 def _json(data: Any) -> str:

@@ -21,10 +21,11 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from maxmargin.lab import ENDPOINTS
+from maxmargin.lab.bundle import style_sheets
 from maxmargin.lab.jobs import REQUEST_MAX_SECONDS, Cancelled, Function, Jobs, Run, mistake
 from maxmargin.lab.requests import RequestError, encode, parse
 from maxmargin.lab.security import Guard, new_token, page
+from maxmargin.lab.tabs import ENDPOINTS, TABS, with_tabs
 
 try:
     import uvicorn
@@ -294,12 +295,14 @@ def _page_of(request: Request) -> str:
 
 
 def _front(static: Path, version: str) -> str:
-    """The page with the version of its files in their addresses, so that browsers may keep them until there is another,
-    and with the names of all modules, so that they are asked for together, not import by import."""
+    """The page with its tabs and their styles, with the version of its files in their addresses, so that browsers may
+    keep them until there is another, and with the names of all modules, so that they are asked for together, not import
+    by import."""
     text = (static / "index.html").read_text(encoding="utf-8").replace('"/static/', f'"/static/{version}/')
     names = sorted(path.relative_to(static).as_posix() for path in (static / "js").rglob("*.js"))
-    links = [f'  <link rel="modulepreload" href="/static/{version}/{name}">\n' for name in names]
-    return text.replace("</head>", f"{''.join(links)}</head>", 1)
+    links = [f'  <link rel="stylesheet" href="/static/{version}/css/{path.name}">\n' for path in style_sheets(static)]
+    links += [f'  <link rel="modulepreload" href="/static/{version}/{name}">\n' for name in names]
+    return with_tabs(text, TABS).replace("</head>", f"{''.join(links)}</head>", 1)
 
 
 def _version(static: Path) -> str:

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from maxmargin.lab import bundle, presets, requests
+from maxmargin.lab.tabs import TABS, with_tabs
 
-TABS = ("classify", "step", "lift")
 TRACES = ("smo", "coordinate_descent", "pegasos", "perceptron")  # solvers of js/local/traces.js
 MOST_POINTS = 300
 
@@ -38,13 +38,13 @@ def page(state: dict[str, Any] | None = None) -> str:
         "options": options,
         "presets": presets.presets(),
         "tours": [{**tour, "steps": [step for step in tour["steps"] if _shown(step)]} for tour in presets.tours()],
-        "tabs": TABS,
         "state": state,
     }
     index = (bundle.STATIC / "index.html").read_text(encoding="utf-8")
     body = re.search(r"<body>(.*)</body>", index, re.DOTALL)
     assert body is not None
-    return bundle.page("maxmargin lab", body[1], "js/main.js", data)
+    shown = with_tabs(body[1], [name for name, tab in TABS.items() if tab.offline])
+    return bundle.page("maxmargin lab", shown, "js/main.js", data)
 
 
 def _shown(step: dict[str, Any]) -> bool:

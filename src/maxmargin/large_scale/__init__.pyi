@@ -1,8 +1,8 @@
-from . import dask
+from . import dask as dask
 from .classification import NystroemSVC
 from .features.nystroem import Nystroem
 from .features.random_features import RandomFeatures
-from .forecast import forecast_approximation
+from .forecast import forecast_approximation as forecast_approximation
 from .regression import NystroemRidge, NystroemSVR
 from .streaming import StreamingKernelSVC
 
@@ -13,6 +13,4 @@ __all__ = [
     "NystroemSVR",
     "RandomFeatures",
     "StreamingKernelSVC",
-    "dask",
-    "forecast_approximation",
 ]

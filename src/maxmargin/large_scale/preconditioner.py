@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import cho_solve
 
+from maxmargin import _native
 from maxmargin.large_scale.rows.oracle import RowOracle
 from maxmargin.large_scale.smoothed_loss import SmoothedLoss
 from maxmargin.runtime.threads import abandonable, run_tiles
@@ -70,7 +71,7 @@ class Preconditioner:
         """Factorise at (B, b), where the losses have these curvatures; ``oracle`` was evaluated there."""
         D = np.empty((len(self.y), self.y.shape[1]))
         F = self.K @ B + b
-        loss.second_order(F, self.y, self.c, None, D)
+        _native.loss_second_order(loss.native, F, self.y, self.c, None, D)
         self.factors = {}
         if 8.0 * D.shape[1] * self.V.shape[1] ** 2 > FACTORS_MAX_BYTES:  # many outputs share the mean of their Hessians
             D, damping = np.repeat(D.mean(axis=1, keepdims=True), D.shape[1], axis=1), np.full(len(b), damping.mean())

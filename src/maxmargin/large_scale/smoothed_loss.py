@@ -29,19 +29,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from maxmargin import _native
 from maxmargin.problems.losses import Loss
-from maxmargin.runtime.validation import Array
-
-LOSS_SUMS = _native.LOSS_SUMS  # lines of the sums that ``SmoothedLoss.first_order`` adds up
 
 
 @dataclass(frozen=True)
 class SmoothedLoss:
-    """A loss, smoothed at its kink.
-
-    F, targets y, weights c and centres are C-contiguous float64 arrays of shape (rows, outputs); without centres they
-    are all 1/2."""
+    """A loss, smoothed at its kink."""
 
     loss: Loss  # a hinge or a tube, squared or not
     width: float = 0.0  # d of the parabola; squared losses need none
@@ -57,55 +50,10 @@ class SmoothedLoss:
         return self.loss.squared and not self.loss.classifies and self.loss.epsilon == 0.0
 
     @property
-    def _parameters(self) -> tuple[bool, bool, float, float]:
+    def native(self) -> tuple[bool, bool, float, float]:
+        """What compiled loops take: whether it is a tube, whether it is squared, epsilon and d."""
         return not self.loss.classifies, self.loss.squared, float(self.loss.epsilon), float(self.width)
 
     def rounded(self, width: float) -> SmoothedLoss:
         """The same loss with another parabola."""
         return replace(self, width=width)
-
-    def first_order(self, F: Array, y: Array, c: Array, centre: Array | None, g: Array, sums: Array) -> int:
-        """g = the derivatives of c L_d at F. ``sums`` grows by the sums over the rows, one line each: the true loss,
-        the smooth one, of the rows with g > 0 and then of those with g < 0 sum g and the two parts of the conjugate,
-        and last the weights and the second derivatives. Returns the number of rows with a first derivative."""
-        return _native.loss_first_order(self._parameters, F, y, c, centre, g, sums)
-
-    def second_order(self, F: Array, y: Array, c: Array, centre: Array | None, D: Array) -> None:
-        """D = the second derivatives of c L_d at F."""
-        _native.loss_second_order(self._parameters, F, y, c, centre, D)
-
-    def multipliers(self, F: Array, y: Array, centre: Array | None, a: Array) -> None:
-        """a at F."""
-        _native.loss_multipliers(self._parameters, F, y, centre, a)
-
-    def along_line(
-        self,
-        F: Array,
-        G: Array,
-        y: Array,
-        c: Array,
-        centre: Array | None,
-        steps: Array,
-        values: Array,
-        slopes: Array,
-    ) -> None:
-        """values[q, k] += sum c L_d(F + t G) and slopes += its derivative with respect to t, for t = steps[q, k]."""
-        _native.loss_along_line(self._parameters, F, G, y, c, centre, steps, values, slopes)
-
-    def evaluate_rows(
-        self,
-        K: Array,
-        B: Array | None,
-        b: float,
-        F: Array,
-        y: Array,
-        c: Array,
-        centre: Array | None,
-        g: Array,
-        sums: Array,
-        gradient: Array,
-    ) -> int:
-        """One output in one pass over the rows: F = K B + b, if B is given, then :meth:`first_order`; gradient[0] grows
-        by K'g of the rows with g > 0, and the last one by that of the others. K is float32 or float64, and padding may
-        lie between its rows (``native/stored_rows``)."""
-        return _native.evaluate_rows(K, B, b, self._parameters, F, y, c, centre, g, sums, gradient)

@@ -18,7 +18,7 @@ from maxmargin.large_scale.features.choosing import choose_landmarks
 from maxmargin.large_scale.features.factor import Factor, largest_eigenvalue
 from maxmargin.large_scale.features.kernel_error import KernelError, estimate_kernel_error
 from maxmargin.large_scale.features.landmarks import Landmarks
-from maxmargin.large_scale.row_newton import NewtonSolution, RowNewton
+from maxmargin.large_scale.newton import NewtonSolution, RowNewton
 from maxmargin.large_scale.rows.local import LocalOracle
 from maxmargin.large_scale.rows.oracle import RowOracle
 from maxmargin.large_scale.rows.targets import Task
@@ -27,8 +27,9 @@ from maxmargin.large_scale.smoothed_loss import SmoothedLoss
 from maxmargin.problems.losses import Loss
 from maxmargin.runtime.canonical_rows import canonical_rows
 from maxmargin.runtime.control import Control, Status, print_note
+from maxmargin.runtime.memory import available_memory
 from maxmargin.runtime.threads import Halted, Stop
-from maxmargin.runtime.validation import Array, Points, available_memory
+from maxmargin.runtime.validation import Array, Points
 from maxmargin.svm.linear.rows import MERGE_MAX_ENTRIES
 
 ERROR_ROWS = 500  # at which the kernel's error is estimated

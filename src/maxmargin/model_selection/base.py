@@ -33,13 +33,13 @@ from maxmargin.runtime.canonical_rows import CanonicalRows, canonical_rows
 from maxmargin.runtime.control import Control, Status, print_note
 from maxmargin.runtime.estimator import parameters, shared_parameters
 from maxmargin.runtime.interrupts import KEPT_MODEL, NothingKept, catching_anew, interrupt_pending
+from maxmargin.runtime.memory import available_memory
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.threads import effective_threads
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
     Points,
-    available_memory,
     check_flag,
     check_labels,
     check_number,

@@ -138,13 +138,16 @@ def scorer_of(estimator: Any, scoring: Any, others: Sequence[str] = ()) -> Any:
     return check_scoring(estimator, scoring=scoring)
 
 
+def is_own_score(scorer: Any) -> bool:
+    """Whether a scorer calls the estimator's ``score``."""
+    return "PassthroughScorer" in type(scorer).__name__
+
+
 def takes_weights(scorer: Any) -> bool:
     """Whether a scorer can weigh samples."""
-    function = getattr(scorer, "_score_func", None)
-    if function is None:  # a function of the user's own, or the estimator's own score
-        function = scorer if "PassthroughScorer" not in type(scorer).__name__ else None
-    if function is None:
+    if is_own_score(scorer):
         return True
+    function = getattr(scorer, "_score_func", scorer)  # or a function of the user's own
     try:
         known = inspect.signature(function).parameters
     except (TypeError, ValueError):

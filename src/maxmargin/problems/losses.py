@@ -137,6 +137,13 @@ class Loss(abc.ABC):
         If several are best, the middle of them; if their interval is unbounded, its end."""
         return best_intercept(r, *self.sides(y, weight), self.epsilon, squared=self.squared, total=total)
 
+    def best_penalised_intercept(self, r: Array, y: Array, weight: Array, penalty: float, start: float) -> float:
+        """The b that minimises  penalty b^2 / 2 + sum_i loss_i(r_i - b), found from one near it."""
+        sides = self.sides(y, weight)
+        if self.squared:
+            return _squared_intercept(r, *sides, self.epsilon, 0.0, penalty, start)
+        return _penalised_intercept(r, *sides, self.epsilon, penalty, start)
+
 
 @dataclass(frozen=True)
 class Hinge(Loss):
@@ -237,7 +244,14 @@ def best_intercept(
     if len(low) + len(high) == 0:
         return 0.0
     if squared:
-        return _squared_intercept(r, above, below, epsilon, total, low, high)
+        # No row has a loss between the largest of ``low`` and the smallest of ``high``.
+        bottom, top = float(low.max(initial=-np.inf)), float(high.min(initial=np.inf))
+        if total == 0 and bottom <= top:
+            if math.isfinite(bottom) and math.isfinite(top):
+                return 0.5 * (bottom + top)
+            return bottom if math.isfinite(bottom) else top
+        start = float(np.average(r, weights=above + below))
+        return _squared_intercept(r, above, below, epsilon, total, 0.0, start)
     ends, weight = np.concatenate((low, high)), np.concatenate((above[above > 0], below[below > 0]))
     # Every end that b passes raises the slope by its weight.
     goal, flat = float(above.sum()) - total, FLAT_SLOPE * float(weight.sum())
@@ -271,21 +285,37 @@ def _ends_near(ends: Array, weight: Array, goal: float, flat: float) -> tuple[Ar
     return ends[inside], weight[inside], passed(bottom)
 
 
+def _penalised_intercept(r: Array, above: Array, below: Array, epsilon: float, penalty: float, start: float) -> float:
+    """The slope of the objective, penalty b plus that of the losses, grows at least by ``penalty`` per unit of b: its
+    change of sign is at most |slope| / penalty away. Few ends of tubes lie in between where the start is good."""
+    ends, weight = np.concatenate((r - epsilon, r + epsilon)), np.concatenate((above, below))
+    goal = float(above.sum())
+
+    def slope(b: float) -> float:
+        return penalty * b + float(weight @ (ends <= b)) - goal
+
+    at_start = slope(start)
+    bottom, top = sorted((start, start - at_start / penalty))
+    inside = np.flatnonzero((ends > bottom) & (ends <= top) & (weight > 0))
+    inside = inside[np.argsort(ends[inside], kind="stable")]
+    before = slope(bottom) - penalty * bottom
+    passed = before + np.concatenate(([0.0], np.cumsum(weight[inside])))  # slope without the penalty's part
+    later = np.append(ends[inside], top)
+    k = int(np.argmax(penalty * later + passed >= 0.0))  # the slope where interval k ends is not negative any more
+    low = bottom if k == 0 else float(later[k - 1])
+    return float(np.clip(-passed[k] / penalty, low, later[k]))
+
+
 def _squared_intercept(
-    r: Array, above: Array, below: Array, epsilon: float, total: float, low: Array, high: Array
+    r: Array, above: Array, below: Array, epsilon: float, total: float, penalty: float, b: float
 ) -> float:
-    """No row has a loss between the largest of ``low`` and the smallest of ``high``."""
-    bottom, top = float(low.max(initial=-np.inf)), float(high.min(initial=np.inf))
-    if total == 0 and bottom <= top:
-        if math.isfinite(bottom) and math.isfinite(top):
-            return 0.5 * (bottom + top)
-        return bottom if math.isfinite(bottom) else top
     losses = _native.RowLosses(r, above, below, epsilon, True)
-    left, right = float(r.min() - epsilon), float(r.max() + epsilon)
-    b = float(np.average(r, weights=above + below))
+    left, right = min(b, float(r.min() - epsilon)), max(b, float(r.max() + epsilon))
+    if penalty > 0:
+        left, right = min(left, 0.0), max(right, 0.0)
     for _ in range(NEWTON_MAX_STEPS):
         slope, curvature = losses.slope(r, None, b)
-        slope += total
+        slope, curvature = slope + total + penalty * b, curvature + penalty
         if curvature == 0.0:
             return b
         left, right = (left, b) if slope > 0 else (b, right)

@@ -274,6 +274,12 @@ class PrimalProblem:
             return b
         return (float(low.max()) + float(high.min())) / 2
 
+    def primal_intercept(self, f: Array, b: float) -> float:
+        """The intercept of least objective for f = X w, free or penalised; the latter is found from ``b`` near it."""
+        if self.intercept != "penalised" or self.hard_margin:
+            return self.best_intercept(f, b)
+        return self.loss.best_penalised_intercept(self.y - f, self.y, self.weight, 1.0 / self.scaling**2, b)
+
     def relative_gap(self, primal: float, dual: float) -> float:
         """The duality gap as a part of the larger objective."""
         if primal == dual:

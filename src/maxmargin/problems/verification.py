@@ -37,7 +37,7 @@ LONGEST_ROWS = 4
 STOPPED_MAX_TERMS = 50_000_000  # of the sums after a request to stop: a twentieth of a second
 STOPPED_MIN_ROWS = 2
 SAMPLE_REACH = 4.0  # times the largest error of a sample that other rows are taken to err at most, and
-REACH = 2.0  # times the largest error of all rows that could decide
+ALL_ROWS_REACH = 2.0  # times the largest error of all rows that could decide
 REFINED_ERROR = 0.001  # an error of f (times 1 + violation) beyond which the solver's f is refined
 ALL_ROWS_ERROR = 0.01  # an error of f (times 1 + violation) beyond which the solver's f is discarded
 EQUALITY_TOLERANCE = 1e-8  # residual of an equality constraint, relative to the sum of its variables' sizes
@@ -90,7 +90,7 @@ def verified(
         if not error <= ALL_ROWS_ERROR * (1.0 + spread):
             wanted = ~done
             continue
-        reach = (SAMPLE_REACH if done.sum() <= len(rows) else REACH) * error
+        reach = (SAMPLE_REACH if done.sum() <= len(rows) else ALL_ROWS_REACH) * error
         decides = may_rise & (gradient <= rise[group] + reach)
         decides |= may_fall & (gradient >= fall[group] - reach)
         wanted = np.zeros(n, bool)

@@ -157,7 +157,7 @@ decision_function_shape : {"ovr", "ovo"}, default="ovr"
 break_ties : bool, default=False
     Break ties between votes by the decision values instead of by the order of the classes.
 random_state : int, RandomState or None, default=None
-    For compatibility; the fit is deterministic.
+    For compatibility: the fit takes one number from the generator, as scikit-learn's does, and is deterministic.
 solver : {"auto", "active_set", "smo", "coordinate_descent", "barrier", "qp_dual"}, default="auto"
     The algorithm; ``report_`` states which was chosen, and why.
 fit_intercept : bool, default=True

@@ -27,6 +27,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from maxmargin.runtime.arrays import as_numpy, canonical_csr, check_indices, exact_single
 from maxmargin.runtime.diagnosis import check_columns, explained, is_missing, unsortable_labels, without_dates
+from maxmargin.runtime.memory import available_memory
 
 Array: TypeAlias = npt.NDArray[Any]
 Points: TypeAlias = Any  # an Array, or a scipy CSR matrix or array
@@ -337,7 +338,7 @@ def check_number(
         return number
     limits = {">": above, ">=": least, "<=": most, "<": below}
     rule = " and ".join(f"{sign} {limit:g}" for sign, limit in limits.items() if limit is not None)
-    finite = "" if infinite or math.isfinite(number) else " and finite"
+    finite = "" if infinite or math.isfinite(number) else " and finite" if rule else "finite"
     raise ValueError(f"{name} must be {rule}{finite}; got {name}={shown(value)}.{' ' + remedy if remedy else ''}")
 
 
@@ -374,21 +375,6 @@ def callers_level() -> int:
         frame = frame.f_back
         level += 1
     return level
-
-
-def available_memory() -> float:
-    """Bytes of memory that this process may still allocate; infinite if the system does not report it."""
-    try:
-        with open("/proc/meminfo") as table:
-            for line in table:
-                if line.startswith("MemAvailable"):
-                    return float(line.split()[1]) * 1024
-    except OSError:
-        pass
-    try:
-        return float(os.sysconf("SC_AVPHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return math.inf
 
 
 def check_memory(needed: float, purpose: str, remedy: str) -> None:

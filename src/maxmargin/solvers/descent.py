@@ -149,7 +149,8 @@ class Descent:
         problem, w = self.problem, self.w
         f = problem.design.times(w)
         if not self.free:
-            return run.evaluate(epoch, w, problem.penalised_intercept(self.beta), f, self.beta, w, own=True)
+            b = problem.primal_intercept(f, problem.penalised_intercept(self.beta))
+            return run.evaluate(epoch, w, b, f, self.beta, w, own=True)
         b = problem.best_intercept(f, float(self.state.b0 + problem.centre - self.shift @ w))
         if problem.total:
             return run.evaluate(epoch, w, b, f, problem.feasible(self.beta), own=True)

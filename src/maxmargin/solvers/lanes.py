@@ -18,13 +18,14 @@ is small enough is frozen, so that its rows can be skipped.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from maxmargin import _native
+from maxmargin.problems.design import csr_rows
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import run_tiles
@@ -45,6 +46,14 @@ LEFT_SHARE, LEFT_EPOCH = 0.15, 30  # of the problems that are not worth more epo
 def lane_count(dtype: Any) -> int:
     """Problems side by side: those whose weights of a column fill a cache line."""
     return int(LINE_BYTES // np.dtype(dtype).itemsize)
+
+
+def _lines(count: int, dtype: Any) -> Array:
+    """Zeros, shape (count, lanes), each row a cache line of its own: one that crosses two would take twice as long."""
+    itemsize = np.dtype(dtype).itemsize
+    memory = np.zeros((count + 1) * LINE_BYTES // itemsize, dtype)
+    first = -memory.ctypes.data % LINE_BYTES // itemsize
+    return memory[first : first + count * lane_count(dtype)].reshape(count, -1)
 
 
 class _Group:
@@ -72,9 +81,7 @@ class _Group:
         self.own[: self.count], self.awake[: self.count] = own, 1.0
         typical = float(np.median(squares)) or float(squares.mean())
         self.rho = {"none": 0.0, "penalised": first.scaling**2}.get(first.intercept, INTERCEPT_RHO * typical)
-        self.W: Array = np.zeros((d, L), dtype)
-        self.A: Array = np.zeros((n, L), dtype)
-        self.values: Array = np.zeros((n, L), dtype)
+        self.W, self.A, self.values = _lines(d, dtype), _lines(n, dtype), _lines(n, dtype)
         self.b: Array = np.zeros(L, dtype)
         self.total: Array = np.zeros(L, dtype)
         self.epoch = 0
@@ -86,9 +93,12 @@ class _Group:
                 self.A[:, l], self.total[l] = np.abs(beta), float(beta.sum())
                 self.W[:, l] = problem.row_combination(beta)
                 self.b[l] = 0.0 if not first.free else start.b - self.rho * float(self.total[l])
-        kind = _native.LanesSingle if np.dtype(dtype).itemsize == 4 else _native.LanesDouble
+        kind = _native.LanesSingle if dtype is np.float32 else _native.LanesDouble
+        # float32 X for float32 weights: no conversion at every use, and less memory to read.
+        X = first.X
+        self.rows = csr_rows(X.indptr, X.indices, X.data.astype(dtype, copy=False), X.shape[1])
         self.lanes = kind(
-            first.design.compiled, self.lane, self.squares, self.bound, self.own, self.awake, self.A, self.W, self.b,
+            self.rows, self.lane, self.squares, self.bound, self.own, self.awake, self.A, self.W, self.b,
             self.total,
         )  # fmt: skip
         self.lanes.rho, self.lanes.squared, self.lanes.quiet_limit = self.rho, first.squared, QUIET_VISITS
@@ -104,19 +114,28 @@ class _Group:
         if self.problems[0].free:
             self.b += self.dtype(self.rho) * self.total * self.awake  # b_0 <- b
 
+    def products(self, W: Array, out: Array, control: Control) -> bool:
+        """out = X W; False if the run is to stop."""
+        return self._parts(lambda begin, end: _native.line_values(self.rows, W, begin, end, out), control)
+
+    def _parts(self, work: Callable[[int, int], None], control: Control) -> bool:
+        n = self.A.shape[0]
+        for begin in range(0, n, self.at_once):
+            work(begin, min(n, begin + self.at_once))
+            if control.stop() is not None:
+                return False
+        return True
+
     def evaluate(self, tol: float, control: Control) -> float:
         """The largest relative gap of the problems that are awake; those that are good enough freeze."""
-        n, L = self.A.shape
-        for begin in range(0, n, self.at_once):
-            self.lanes.values(begin, min(n, begin + self.at_once), self.values)
-            if control.stop() is not None:
-                return math.inf
-        worst, norms = 0.0, np.zeros(L)
-        self.lanes.norms(norms)
+        if not self.products(self.W, self.values, control):
+            return math.inf
+        worst, norms = 0.0, np.zeros(self.A.shape[1])
+        _native.line_squares(self.W, norms)
         for l in np.flatnonzero(self.awake).tolist():
             problem, squares = self.problems[l], float(norms[l])
             f, beta = self.values[:, l].astype(np.float64), problem.y * self.A[:, l]
-            b = problem.best_intercept(f, float(self.b[l] + self.rho * self.total[l]))
+            b = problem.primal_intercept(f, float(self.b[l] + self.rho * self.total[l]))
             sums = problem.survey(f, b, beta)
             support = int(sums.support)
             self.total[l] = missing = sums.total()
@@ -136,17 +155,22 @@ class _Group:
     def solve(self, tol: float, control: Control, seed: int) -> Status:
         rng = check_random_state(seed)
         n = self.problems[0].n_rows
-        due, best, stalled_evaluations = FIRST_EVALUATION_EPOCH, math.inf, 0
+        due, best, stalled_evaluations, evaluated = FIRST_EVALUATION_EPOCH, math.inf, 0, 0
         limit = control.max_iter if control.max_iter >= 0 else 1_000_000
         while True:
             self.sweep(rng.permutation(n), control)
             status = control.stop() or (Status.MAX_ITER if self.epoch >= limit else None)
             if self.epoch < due and status is None:
                 continue
-            due = self.epoch + max(2, self.epoch // 6)
             worst = self.evaluate(tol, control)
             if not self.awake.any():
                 return Status.OPTIMAL
+            # An evaluation costs as much as an epoch: the next one is due where the gap, which falls by the same factor
+            # every epoch, will be small enough.
+            rate = math.log(best / worst) / (self.epoch - evaluated) if worst < best < math.inf else 0.0
+            left = math.log(worst / (TOL_SHARE * tol)) / rate if rate > 0 else 0.0
+            due = self.epoch + max(2, min(math.ceil(left), self.epoch // 2))
+            evaluated = self.epoch
             stalled_evaluations = 0 if worst < best else stalled_evaluations + 1
             best = min(best, worst)
             few = self.epoch > LEFT_EPOCH and np.count_nonzero(self.awake) <= LEFT_SHARE * self.count
@@ -187,15 +211,20 @@ def solve_together(
 
 
 def _solutions(group: _Group, status: Status) -> list[LinearSolution]:
-    problems = group.problems
-    beta = np.array([problem.feasible(problem.y * group.A[:, l]) for l, problem in enumerate(problems)])
-    X = problems[0].X
-    W = np.asarray(X.T @ beta.T.copy())
-    F = np.asarray(X @ W)
+    """The problems recomputed from their multipliers, in double precision."""
+    problems, rows, L = group.problems, group.problems[0].design.compiled, lane_count(np.float64)
+    n, d = problems[0].X.shape
     solutions = []
-    for l, problem in enumerate(problems):
-        f, w = np.ascontiguousarray(F[:, l]), W[:, l].copy()
-        b = problem.best_intercept(f, problem.penalised_intercept(beta[l]))
-        ended, history = Status.OPTIMAL if not group.awake[l] else status, group.runs[l].history
-        solutions.append(LinearSolution(w, b, beta[l], ended, group.epoch, history, f=f, made=True))
+    for first in range(0, len(problems), L):
+        some = range(first, min(first + L, len(problems)))
+        beta = [problems[l].feasible(problems[l].y * group.A[:, l]) for l in some]
+        factors, W, F = _lines(n, np.float64), _lines(d, np.float64), _lines(n, np.float64)
+        factors[:, : len(beta)] = np.transpose(beta)
+        _native.line_sums(rows, factors, 0, n, W)
+        _native.line_values(rows, W, 0, n, F)
+        for l, own in zip(some, beta, strict=True):
+            problem, f, w = problems[l], F[:, l - first].copy(), W[:, l - first].copy()
+            b = problem.primal_intercept(f, problem.penalised_intercept(own))
+            ended, history = Status.OPTIMAL if not group.awake[l] else status, group.runs[l].history
+            solutions.append(LinearSolution(w, b, own, ended, group.epoch, history, f=f, made=True))
     return solutions

@@ -91,10 +91,10 @@ class _Piece:
 
     def __init__(self, problem: PrimalProblem, design: Design, f: Array, b: float) -> None:
         V = np.empty((3, problem.n_rows))
-        self.beta, self.theta = np.empty(problem.n_rows), V[0]
+        self.beta, (self.theta, up, down) = np.empty(problem.n_rows), V
         problem.rows.derivative(f, b, self.beta, self.theta)
-        np.maximum(self.beta, 0.0, out=V[1])
-        np.minimum(self.beta, 0.0, out=V[2])
+        np.maximum(self.beta, 0.0, out=up)
+        np.minimum(self.beta, 0.0, out=down)
         (S,) = design.summed(lambda rows, out: design.tile_sums(rows, V[:, rows], out), (design.columns + 1, 3))
         self.border, self.up, self.down = design.settled(S).T
         self.corner, self.total_up, self.total_down = (float(value) for value in S[-1])

@@ -1,4 +1,4 @@
-from . import calibration
+from . import calibration as calibration
 from .count_errors import CountErrorsSVC
 from .kernel.classification import SVC, NuSVC
 from .kernel.one_class import SVDD, OneClassSVM
@@ -28,6 +28,5 @@ __all__ = [
     "Perceptron",
     "QuantileSVR",
     "VirtualSVC",
-    "calibration",
     "l1_min_c",
 ]

@@ -329,3 +329,13 @@ def stacked(columns: list[Array]) -> Array:
 def _lines(text: str) -> Iterable[str]:
     """Lines with their ends; only ``\\n`` ends one, unlike for str.splitlines."""
     return io.StringIO(text, newline="\n")
+
+
+def read_csv(source: Source, header: bool | None) -> DelimitedTable:
+    """The table in a file whose delimiter is found out."""
+    return DelimitedTable(source, None, header)
+
+
+def read_tsv(source: Source, header: bool | None) -> DelimitedTable:
+    """The table in a file with tabulators."""
+    return DelimitedTable(source, "\t", header)

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.data.source import Source
-from maxmargin.runtime.validation import available_memory
+from maxmargin.runtime.memory import available_memory
 
 INDEX_MAX = 2**31 - 2  # scikit-learn's reader holds indices in 32 bits
 ESTIMATOR_VECTORS = 4  # vectors as long as the number of columns that any estimator will need

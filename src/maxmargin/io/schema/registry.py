@@ -38,7 +38,7 @@ NOT_STORED = {
 
 ENTRIES: dict[str, Entry] = {**ESTIMATORS, **SEARCHES, **SCORERS, **SPLITTERS, **RECORDS, **STEPS}
 
-STATIONARY = [name for name in kernels.__all__ if getattr(kernels, name) in Stationary.__subclasses__()]
+STATIONARY = [name for name in dir(kernels) if getattr(kernels, name) in Stationary.__subclasses__()]
 _KERNEL_STATES: dict[str, dict[str, str]] = {
     **{name: {"shift_": "float64 (d) | none"} for name in STATIONARY},
     "Columns": {"indices_": "int64 (c)", "n_features_": "size (d)"},
@@ -51,7 +51,7 @@ _KERNEL_STATES: dict[str, dict[str, str]] = {
 }
 _KERNEL_CHECKS = {"Columns": consistency.columns, "Centered": consistency.centered}
 
-for _name in kernels.__all__:
+for _name in dir(kernels):
     _kind = getattr(kernels, _name)
     if isinstance(_kind, type) and issubclass(_kind, kernels.Kernel) and _name not in ("Kernel", "Callable"):
         ENTRIES[_name] = Entry(

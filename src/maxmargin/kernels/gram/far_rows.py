@@ -25,7 +25,7 @@ from maxmargin.runtime.validation import Array, Points
 # T: exponents err by at most 1e-3 in single precision, which double precision corrects where it matters, and by 1e-11
 # in double precision.
 LENGTH_LIMIT = {np.float32: 2048.0, np.float64: 65536.0}
-SHELL = 16.0  # times T: where tiles end
+TILES_END_FACTOR = 16.0  # times T: where tiles end
 OUT_OF_REACH = 1e30  # of an exponent: no sum in float32 brings it back
 CHUNK_MAX_PAIRS = 1 << 20
 

@@ -31,7 +31,7 @@ from maxmargin.kernels import (
 )
 from maxmargin.kernels._arrays import row_sums
 from maxmargin.kernels.distance import circles
-from maxmargin.kernels.gram.far_rows import LENGTH_LIMIT, OUT_OF_REACH, SHELL, FarRows
+from maxmargin.kernels.gram.far_rows import LENGTH_LIMIT, OUT_OF_REACH, TILES_END_FACTOR, FarRows
 from maxmargin.runtime.arrays import CsrArrays, csr_arrays
 from maxmargin.runtime.threads import Scratch, Stop, halt_on
 from maxmargin.runtime.validation import Array, Points
@@ -219,8 +219,8 @@ class Side:
         if form.decays and not lengths.max(initial=0.0) <= limit:
             index = np.flatnonzero(~(lengths <= limit))
             far = FarRows(index, form.points(X[index if at is None else at[index]]))
-            beyond = ~(lengths <= SHELL * limit)  # these do not enter the tiles: their values with other rows are zero
-            lengths[beyond] = SHELL * limit
+            beyond = ~(lengths <= TILES_END_FACTOR * limit)  # not in tiles: their values with other rows are zero
+            lengths[beyond] = TILES_END_FACTOR * limit
             u[beyond] = OUT_OF_REACH if form.kind == _native.DECAY else -OUT_OF_REACH
             if A is not None:
                 A[beyond] = 0

@@ -136,8 +136,8 @@ def _threshold(gram: TiledGram, budget: float, stop: Stop | None) -> float | Non
     sums, counts, totals = np.zeros(len(rows)), np.zeros(EXPONENTS), np.zeros(EXPONENTS)
     for first in range(0, n, STRIP_COLUMNS):
         halt_on(stop)
-        part = _sampled(gram, rows, np.arange(first, min(first + STRIP_COLUMNS, n)))
-        sums, counts, totals = sums + part[0], counts + part[1], totals + part[2]
+        more = _sampled(gram, rows, np.arange(first, min(first + STRIP_COLUMNS, n)))
+        sums, counts, totals = (held + new for held, new in zip((sums, counts, totals), more, strict=True))
     if np.mean(sums - 1 < 1) < DOMINANT_MIN_SHARE:
         return None
     size = np.cumsum(counts[::-1])[::-1] * (0.5 * ENTRY_BYTES * n / len(rows))  # of values from an exponent on

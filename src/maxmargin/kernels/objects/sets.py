@@ -18,6 +18,8 @@ from maxmargin.kernels._arrays import products
 from maxmargin.kernels.objects.base import ObjectKernel
 from maxmargin.runtime.validation import Array, Points
 
+__all__ = ["Jaccard"]
+
 
 class Jaccard(ObjectKernel):
     """The Jaccard kernel of two sets, |X and Z| / |X or Z|.

@@ -42,6 +42,8 @@ from maxmargin.kernels.objects.words import Words, code_points, joined, numbered
 from maxmargin.runtime.arrays import csr_arrays
 from maxmargin.runtime.validation import Array, Points, check_number
 
+__all__ = ["Mismatch", "Spectrum"]
+
 WORD_PATTERNS_MAX_HELD = 1 << 22  # words with their patterns of holes: about 100 MB of features
 MISMATCH_MAX_PATTERNS = 10_000  # of holes in a word; each is a pass over all words
 MAX_OPERATIONS_PER_CALL = 2**25  # products: some hundredths of a second, so that Ctrl-C is obeyed between calls

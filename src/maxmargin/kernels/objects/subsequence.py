@@ -30,6 +30,8 @@ from maxmargin.kernels.objects.strings import StringKernel
 from maxmargin.kernels.objects.words import code_points
 from maxmargin.runtime.validation import Array, Points, check_number
 
+__all__ = ["Subsequence"]
+
 MAX_OPERATIONS_PER_CALL = 2**25  # steps of P: some hundredths of a second, so that Ctrl-C is obeyed between calls
 
 

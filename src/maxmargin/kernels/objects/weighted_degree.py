@@ -18,6 +18,8 @@ from maxmargin.kernels.objects.strings import StringKernel
 from maxmargin.kernels.objects.words import code_points
 from maxmargin.runtime.validation import Array, Points
 
+__all__ = ["WeightedDegree"]
+
 TILE_VALUES = 1 << 16  # pairs of strings at a time: their runs stay in the cache
 
 

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from maxmargin.runtime.validation import Array
 
 _LARGEST_KEY = 1 << 62
-_TABLE = 1 << 16  # a table of so many entries costs nothing
+TABLE_MAX_ENTRIES = 1 << 16  # a table of so many entries costs nothing
 
 
 def code_points(strings: Array) -> tuple[Array, Array]:
@@ -27,7 +27,7 @@ def code_points(strings: Array) -> tuple[Array, Array]:
 
 def numbered(keys: Array, limit: int) -> tuple[Array, int]:
     """Keys in [0, limit) replaced by 0, 1, ... in their order, and how many different ones there are."""
-    if limit > max(_TABLE, 4 * len(keys)):
+    if limit > max(TABLE_MAX_ENTRIES, 4 * len(keys)):
         distinct, numbers = np.unique(keys, return_inverse=True)
         return numbers, len(distinct)
     present = np.zeros(limit, dtype=bool)

@@ -16,8 +16,8 @@ from maxmargin.large_scale.dask.oracle import DaskOracle
 from maxmargin.large_scale.dask.problems import HingeOracle, LinearSetup, classes_of
 from maxmargin.large_scale.dask.shards import Traffic
 from maxmargin.large_scale.dask.training import Moments, Training, counted_workers, training
+from maxmargin.large_scale.newton import NewtonSolution, RowNewton
 from maxmargin.large_scale.report import SolvedRows
-from maxmargin.large_scale.row_newton import NewtonSolution, RowNewton
 from maxmargin.problems.losses import make_loss
 from maxmargin.runtime.class_weights import check_class_weights
 from maxmargin.runtime.control import Control, Status
@@ -150,8 +150,10 @@ class LinearSVC(ClusterClassifier, ClassifierMixin, Estimator):  # the mixin bef
         setup = self._setup(data, totals)
         d, outputs = data.width, 1 if len(self.classes_) == 2 else len(self.classes_)
         start: tuple[Array, Array] | None = None
-        if last is not None and np.array_equal(last[0], self.classes_) and last[1].shape == (outputs, d):
-            start = setup.weights(last[1], last[2] if self.fit_intercept else np.zeros(outputs))
+        if last is not None:
+            classes, coef, intercept = last
+            if np.array_equal(classes, self.classes_) and coef.shape == (outputs, d):
+                start = setup.weights(coef, intercept if self.fit_intercept else np.zeros(outputs))
         self.coef_, self.intercept_ = np.zeros((outputs, d)), setup.constants.copy()
         self.traffic_ = Traffic()
         solution, missed = self._solution(data, setup, start, control)

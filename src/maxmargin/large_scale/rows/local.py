@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin import _native
 from maxmargin.large_scale.rows.oracle import Sums
 from maxmargin.large_scale.rows.targets import Targets
 from maxmargin.large_scale.rows.tiles import RowTiles, row_ordered
-from maxmargin.large_scale.smoothed_loss import LOSS_SUMS, SmoothedLoss
+from maxmargin.large_scale.smoothed_loss import SmoothedLoss
 from maxmargin.problems.losses import Hinge
 from maxmargin.runtime.threads import Scratch, Stop, halt_on, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
@@ -124,21 +125,21 @@ class LocalOracle:
                 coefficients = None if B is None else np.require(B[:, 0], np.float64, ["C", "A"])
                 intercept = 0.0 if b is None else float(b[0])
                 flat = gradient.reshape(parts, -1)
-                support[0] += loss.evaluate_rows(
-                    row_ordered(K), coefficients, intercept, self.F[at], y, c, centre, g[0], sums, flat
+                support[0] += _native.evaluate_rows(
+                    row_ordered(K), coefficients, intercept, loss.native, self.F[at], y, c, centre, g[0], sums, flat
                 )
                 return
             K = self._double(K)
             if B is not None:
                 self.F[at] = K @ B + b
-            support[0] += loss.first_order(self.F[at], y, c, centre, g[0], sums)
+            support[0] += _native.loss_first_order(loss.native, self.F[at], y, c, centre, g[0], sums)
             if sides:
                 np.minimum(g[0], 0.0, out=g[1])
                 np.maximum(g[0], 0.0, out=g[0])
             for side in range(parts):
                 gradient[side] += K.T @ g[side]
 
-        sums, gradient, support = self._summed(work, (LOSS_SUMS, k), (parts, self.columns, k), (1,))
+        sums, gradient, support = self._summed(work, (_native.LOSS_SUMS, k), (parts, self.columns, k), (1,))
         return Sums.of(sums, gradient, int(support[0]))
 
     # ---- second derivatives
@@ -150,7 +151,7 @@ class LocalOracle:
 
             def work(t: int) -> None:
                 (y, c, centre), at = self._targets(t), self._place(t)
-                self.loss.second_order(self.F[at], y, c, centre, D[at])
+                _native.loss_second_order(self.loss.native, self.F[at], y, c, centre, D[at])
 
             self._summed(work, kernel=False)
             self.D = D
@@ -263,7 +264,7 @@ class LocalOracle:
         def work(t: int, values: Array, slopes: Array) -> None:
             y, c, centre = self._targets(t)
             at = self._place(t)
-            loss.along_line(self.F[at], G[at], y, c, centre, steps, values, slopes)
+            _native.loss_along_line(loss.native, self.F[at], G[at], y, c, centre, steps, values, slopes)
 
         values, slopes = self._summed(work, steps.shape, steps.shape, kernel=False)
         return values, slopes
@@ -275,7 +276,7 @@ class LocalOracle:
 
         def work(t: int) -> None:
             y, _, before = self._targets(t)
-            self.loss.multipliers(self.F[self._place(t)], y, before, centre[self._place(t)])
+            _native.loss_multipliers(self.loss.native, self.F[self._place(t)], y, before, centre[self._place(t)])
 
         self._summed(work, kernel=False)
         self.centre, self.D = centre, None

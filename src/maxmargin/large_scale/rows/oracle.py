@@ -49,7 +49,7 @@ class Sums:
 
     @classmethod
     def of(cls, lines: Array, gradient: Array, support: int) -> Sums:
-        """From the lines of :meth:`~maxmargin.large_scale.smoothed_loss.SmoothedLoss.first_order`."""
+        """From the lines that ``_native.loss_first_order`` adds up."""
         loss, smooth, *sides, weight, curvature = lines
         up, down = sides[:3], sides[3:]
         slope, linear, quadratic = (np.stack(pair) for pair in zip(up, down, strict=True))

@@ -38,7 +38,7 @@ from maxmargin.runtime.validation import Array, Points
 CHUNK_ROWS = 4096  # rows whose scaled copy is held at a time
 FIRST_MIN_ROWS, FIRST_MAX_ROWS = 64, 1000  # rows to start with: four a column, within these
 DENSE_MAX_ENTRIES = 2e7  # entries of sparse rows that may be made dense
-UNIT = 2.0**-53
+UNIT_ROUNDOFF = 2.0**-53
 TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
@@ -92,7 +92,7 @@ def decide(X: Points, y: Array, fit_intercept: bool = True) -> Decision:
                         "scale the columns of X, for instance with sklearn.preprocessing.StandardScaler."
                     )
                 return found
-            alpha[alpha < UNIT * alpha.max()] = 0.0
+            alpha[alpha < UNIT_ROUNDOFF * alpha.max()] = 0.0
             kept = rows[alpha > 0]
             weights = _normalised(alpha[alpha > 0], y[kept], fit_intercept)
             nearest = relative_length(X, kept, y[kept] * weights, fit_intercept)
@@ -107,7 +107,7 @@ def decide(X: Points, y: Array, fit_intercept: bool = True) -> Decision:
 def _separates(f: Array, y: Array, w: Array, fit_intercept: bool) -> bool:
     """Whether w'z is larger for one class than for the other (without an intercept, than 0), by more than rounding."""
     low, high = _inner(f, y, fit_intercept)
-    return low - high > 2 * (len(w) + 2) * UNIT * float(np.abs(w).sum())
+    return low - high > 2 * (len(w) + 2) * UNIT_ROUNDOFF * float(np.abs(w).sum())
 
 
 def _inner(f: Array, y: Array, fit_intercept: bool) -> tuple[float, float]:
@@ -243,7 +243,7 @@ def _in_columns(X: Points, y: Array, w: Array, fit_intercept: bool) -> Decision 
         low, high = _inner(f, y, fit_intercept)
         b = -0.5 * low - 0.5 * high
         reach = max(float((abs(X[strip]) @ np.abs(w)).max()) for strip in strips)
-        rounding = (len(w) + 2) * UNIT * (reach + abs(b))
+        rounding = (len(w) + 2) * UNIT_ROUNDOFF * (reach + abs(b))
         smallest = float((y * (f + b)).min())
         if not smallest > 0:
             return None

@@ -26,7 +26,7 @@ from scipy.linalg import cho_factor, cho_solve
 from maxmargin.problems.bounded import BoundedProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array, Points, check_memory
-from maxmargin.solvers.interior_point.path import Pass, PathStart, Right
+from maxmargin.solvers.interior_point.path import NEGATIVE, POSITIVE, RIGHT, THETA, Pass, PathStart, Right
 from maxmargin.solvers.interior_point.row_systems import NormalSystem
 from maxmargin.solvers.run import Run, own_intercept
 
@@ -82,11 +82,11 @@ class BoundedSystem(NormalSystem):
 
     def gather(self, work: Pass, V: Array) -> Right:
         work(self.bounds)
-        self.diagonal = 1.0 + self._sums(V[0, self.bounds])
+        self.diagonal = 1.0 + self._sums(V[THETA, self.bounds])
         self.diagonal[self.unmoved] = FIXED_DIAGONAL
-        self.by_bounds = self._sums(V[2, self.bounds] + V[3, self.bounds])
+        self.by_bounds = self._sums(V[POSITIVE, self.bounds] + V[NEGATIVE, self.bounds])
         right, total = super().gather(work, V)
-        return right + self._sums(V[1, self.bounds]), total
+        return right + self._sums(V[RIGHT, self.bounds]), total
 
     def _rest(self) -> Array:
         rest = self.sums + self.by_bounds - self.w

@@ -33,14 +33,23 @@ from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.base import report_point
-from maxmargin.solvers.interior_point.path import EVEN_ONE_SIDED, DenseRows, Pass, Path, PathStart, Right
+from maxmargin.solvers.interior_point.path import (
+    EVEN_ONE_SIDED,
+    NEGATIVE,
+    POSITIVE,
+    DenseRows,
+    Pass,
+    Path,
+    PathStart,
+    Right,
+)
 from maxmargin.solvers.solution import Solution
 
 KERNEL_MAX_ROWS = 4000  # beyond, a factorisation takes seconds, and the other solvers are much faster
 BOUNDS_MAX_MU = 1e-4  # mu, in its natural unit, below which active bounds are identified
 LOW_RANK_MAX_COLUMNS = 200  # of the linear kernel, up to which d x d systems cost next to nothing
 LOW_RANK_MIN_ROWS_PER_COLUMN = 4  # and rows from which they cost less than K
-REFINEMENTS = 2  # a column of 1e6 at C = 100: four fits of six met tol, one without
+MAX_REFINEMENTS = 2  # a column of 1e6 at C = 100: four fits of six met tol, one without
 PRODUCT_MAX_ERROR = 0.1  # of a low-rank product, relative to the violation that is to be reached
 
 
@@ -101,7 +110,7 @@ class DenseSystem(DenseRows):
         self.advance(0.0, beta)
 
     def gather(self, work: Pass, V: Array) -> Right:
-        self.missing = self.problem.totals - self.G @ (V[2] + V[3])
+        self.missing = self.problem.totals - self.G @ (V[POSITIVE] + V[NEGATIVE])
         return super().gather(work, V)
 
     def factor(self, T: Array) -> None:
@@ -304,7 +313,7 @@ def guesses(problem: DualProblem, K: Array | RowProducts, iterate: Iterate) -> I
     high = ~low & (iterate.above / largest < iterate.at_upper / iterate.size)
     a = np.where(low, problem.lower, np.where(high, problem.upper, a))
     yield a
-    for _ in range(1 + REFINEMENTS * isinstance(K, RowProducts)):
+    for _ in range(1 + MAX_REFINEMENTS * isinstance(K, RowProducts)):
         a = with_free_solved(problem, K, a, np.flatnonzero(~(low | high)))
         yield a
 

@@ -21,9 +21,9 @@ from scipy.linalg.blas import dsyrk
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.interior_point.kernel_system import DenseSystem, RowProducts
-from maxmargin.solvers.interior_point.path import Pass, Right
+from maxmargin.solvers.interior_point.path import NEGATIVE, POSITIVE, Pass, Right
 
-ROUNDING = 1e-15  # of S, relative to its diagonal
+DIAGONAL_ROUNDING = 1e-15  # of S, relative to its diagonal
 
 
 class LowRankSystem(DenseSystem):
@@ -46,7 +46,7 @@ class LowRankSystem(DenseSystem):
         super().begin(beta)
 
     def gather(self, work: Pass, V: Array) -> Right:
-        self.rest = self._sums(V[2] + V[3]) - self.w
+        self.rest = self._sums(V[POSITIVE] + V[NEGATIVE]) - self.w
         return super().gather(work, V)
 
     def factor(self, T: Array) -> None:
@@ -56,7 +56,7 @@ class LowRankSystem(DenseSystem):
         scaled = np.sqrt(of_rows)[:, None] * self.X
         S = dsyrk(1.0, scaled.T, lower=1)  # the factor needs the lower triangle only
         S -= (self.border / self.tau) @ self.border.T
-        S[np.diag_indices_from(S)] += 1.0 + ROUNDING * np.diagonal(S)
+        S[np.diag_indices_from(S)] += 1.0 + DIAGONAL_ROUNDING * np.diagonal(S)
         self.factors = cho_factor(S, lower=True, overwrite_a=True, check_finite=False)
 
     def _solved(self, right: Array, missing: Array) -> tuple[Array, Array]:

@@ -59,6 +59,10 @@ TINY_STEP_LENGTH = 1e-6  # of a tiny step
 EVEN_EQUAL, EVEN_PRESCRIBED, EVEN_ONE_SIDED = 5.0, 1.0, 0.1
 NEAR_MU = 5.0  # mu of a start that is near the solution, relative to the estimate by its duality gap
 SMALLEST_DIVISOR = 1e-300
+# The rows of V: of the first pass Theta, Theta r, and the positive and the negative part of beta; of the second the
+# right-hand side without mu, and its derivative by mu.
+THETA, RIGHT, POSITIVE, NEGATIVE = range(4)
+FIXED, SLOPE = range(2)
 
 
 Pass = Callable[[slice], None]
@@ -78,7 +82,7 @@ class RowSystem(Protocol):
         ...
 
     def gather(self, work: Pass, V: Array) -> Right:
-        """Run ``work`` over all rows, which fills T and q, the first two rows of V; the others are the positive and the
+        """Run ``work`` over all rows, which fills T and q, two rows of V; the others are the positive and the
         negative parts of beta."""
         ...
 
@@ -145,12 +149,12 @@ class DenseRows:
 
     def gather(self, work: Pass, V: Array) -> Right:
         work(self.every)
-        return V[1].copy(), float(V[1].sum())
+        return V[RIGHT].copy(), float(V[RIGHT].sum())
 
     def along(self, work: Pass, V: Array) -> tuple[Right, Right]:
         self.predicted = self.df
         work(self.every)
-        return (V[0].copy(), float(V[0].sum())), (V[1].copy(), float(V[1].sum()))
+        return (V[FIXED].copy(), float(V[FIXED].sum())), (V[SLOPE].copy(), float(V[SLOPE].sum()))
 
     def to(self, work: Pass) -> None:
         work(self.every)
@@ -205,9 +209,9 @@ class Path:
     @np.errstate(over="ignore", invalid="ignore")
     def gather(self) -> None:
         """The first pass."""
-        np.maximum(self.beta, 0.0, out=self.V[2])
-        np.minimum(self.beta, 0.0, out=self.V[3])
-        q, T = self.V[1], self.V[0]
+        np.maximum(self.beta, 0.0, out=self.V[POSITIVE])
+        np.minimum(self.beta, 0.0, out=self.V[NEGATIVE])
+        q, T = self.V[RIGHT], self.V[THETA]
         rows, offset = self.rows, self.offset
         self.right = self.system.gather(
             lambda part: rows.weigh(part.start, part.stop, self._own(part, offset), q[part], T[part]), self.V
@@ -223,7 +227,7 @@ class Path:
 
         def work(part: slice) -> None:
             start, stop, own = part.start, part.stop, self._own(part, dlambda)
-            found[start] = rows.predict(start, stop, system.predicted[part], own, V[0, part], V[1, part])
+            found[start] = rows.predict(start, stop, system.predicted[part], own, V[FIXED, part], V[SLOPE, part])
 
         fixed, slope = system.along(work, V)
         parts = [found[start] for start in sorted(found)]
@@ -247,7 +251,7 @@ class Path:
         """Take a step; False if rounding leaves no direction."""
         system, missing = self.system, self.total - float(self.beta[: self.tied].sum())
         try:
-            system.factor(self.V[0])
+            system.factor(self.V[THETA])
         except np.linalg.LinAlgError:
             return False
         mu = self.mean_product()

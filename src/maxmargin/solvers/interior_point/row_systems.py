@@ -27,7 +27,7 @@ from scipy.linalg import cho_factor, cho_solve
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array, check_memory
-from maxmargin.solvers.interior_point.path import DenseRows, Pass, Right
+from maxmargin.solvers.interior_point.path import THETA, DenseRows, Pass, Right
 from maxmargin.solvers.run import Run, Start, own_intercept, start_of_columns
 
 SINGLE_MIN_GAP = 1e-2  # relative gap above which X'T X in single precision suffices for a direction,
@@ -75,7 +75,7 @@ class NormalSystem:
 
         def both(rows: slice, G: Array, S: Array) -> None:
             work(rows)
-            design.tile_gram(rows, V[0, rows], G, single=single)
+            design.tile_gram(rows, V[THETA, rows], G, single=single)
             design.tile_sums(rows, V[:, rows], S)
 
         self.moments, S = design.summed(both, (k, k), (k + 1, 4), wide=True)

@@ -174,10 +174,10 @@ class _WorkingSet:
         problem, y = self.problem, self.problem.y
         v, db, u, solved = self._direction(w, slack, p)
         t = _length(problem.rows, y * slack, u, w, v - w, LINE_SEARCH_END_SLOPE)
-        cut = w + t * (v - w), t * db, slack - t * (y * u)
+        cut = NewtonStep(v if t == 1.0 else w + t * (v - w), t * db, slack - t * (y * u), solved)
         if t > POOR_STEP_LENGTH:
-            return NewtonStep(v if t == 1.0 else cut[0], *cut[1:], solved)
-        goal = self._value(cut[0], cut[2])
+            return cut
+        goal = self._value(cut.w, cut.slack)
         for _ in range(full if solved else 0):
             w, moved, slack = v, db, slack - y * u
             if self._value(w, slack) < goal:
@@ -187,7 +187,7 @@ class _WorkingSet:
             db = moved + more
             if not solved:
                 break
-        return NewtonStep(*cut, False)
+        return cut._replace(well=False)
 
     def _value(self, w: Array, slack: Array) -> float:
         return float(np.abs(w).sum()) + _losses(self.problem, slack)

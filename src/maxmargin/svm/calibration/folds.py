@@ -18,7 +18,7 @@ import numpy as np
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.validation import Array
 
-FOLDS = 5
+N_FOLDS = 5
 FOLD_TOL = 0.1  # violation of a fold's model, in units of the margin: the values' scatter between folds is larger
 MIN_SUPPORT_VECTORS = {
     "sigmoid": 750,
@@ -50,7 +50,7 @@ def quotas(method: str, codes: Array, n_classes: int, n_support: float) -> Array
     return np.ceil(part * sizes).astype(int)
 
 
-def stratified_folds(codes: Array, n_classes: int, count: int = FOLDS, quota: Array | int | None = None) -> Folds:
+def stratified_folds(codes: Array, n_classes: int, count: int = N_FOLDS, quota: Array | int | None = None) -> Folds:
     """Deal rows of each class to the folds in turn, in an order that is drawn once and for all.
 
     Parameters

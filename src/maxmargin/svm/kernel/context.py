@@ -15,6 +15,7 @@ from maxmargin.kernels.gram.choice import make_gram
 from maxmargin.kernels.gram.operator import Gram, computing_form, precomputed_gram
 from maxmargin.runtime.canonical_rows import CanonicalRows, canonical_rows, rows_of
 from maxmargin.runtime.control import Control
+from maxmargin.runtime.random_state import draw_seed
 from maxmargin.runtime.threads import Halted, Stop, effective_threads
 from maxmargin.runtime.validation import Array, Points, check_memory
 
@@ -135,6 +136,7 @@ def prepare(
 ) -> FitContext:
     """Canonical rows and the resolved kernel, with the estimator's options. ``zero_sums`` says that the coefficients of
     every problem sum to zero, as a free intercept demands."""
+    draw_seed(estimator)  # no solution depends on it
     control = Control.of(estimator)
     X, budget = given.X, min(float(estimator.cache_size), 2**40) * 1e6
     long = X.ndim > 1 and X.shape[0] ** 2 * float(X.shape[1]) > SERIAL_MAX_PRODUCTS

@@ -13,11 +13,11 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
 from maxmargin.kernels import Linear
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import LINEAR_WORDS, Control, Status
+from maxmargin.runtime.random_state import LARGEST_SEED, draw_seed
 from maxmargin.runtime.text_report import tolerance_text
 from maxmargin.runtime.threads import effective_threads, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
@@ -53,7 +53,7 @@ class FitContext:
     tol: float
     solver: Any
     learns: str | None  # "primal" or "dual", by the parameter ``dual``; None means either
-    random_state: Any
+    seed: int  # of the rows' order
     last: WarmStart | None  # of the fit to start from
     # input_shape, dtype: of the points given
     input_shape: tuple[int, int]
@@ -74,6 +74,7 @@ def prepare(
 ) -> FitContext:
     """The rows of a fit and its options; ``merge`` makes the rows."""
     dual = getattr(estimator, "dual", "auto")
+    drawn = draw_seed(estimator)
     return FitContext(
         rows=merge(X, target, weights, keys=bool(estimator.warm_start)),
         control=control,
@@ -81,7 +82,7 @@ def prepare(
         tol=float(estimator.tol),
         solver=estimator.solver,
         learns=None if isinstance(dual, str) else ("dual" if dual else "primal"),
-        random_state=estimator.random_state,
+        seed=0 if estimator.random_state is None else drawn,
         last=getattr(estimator, "_last_fit", None) if estimator.warm_start else None,
         input_shape=(int(X.shape[0]), int(X.shape[1])),
         dtype=X.dtype,
@@ -121,8 +122,8 @@ def solve_problems(
     starts = [None] * len(problems) if context.last is None else context.last.starts(rows, problems)
     # One fixed seed, or the user's; every class has its own, so that the threads do not matter, and all targets of a
     # regression the same, so that each is solved as if it were alone.
-    rng = check_random_state(0 if context.random_state is None else context.random_state)
-    seeds = rng.randint(2**31 - 1, size=len(problems) if lanes is not None else 1).tolist() * len(problems)
+    rng = np.random.RandomState(context.seed)
+    seeds = rng.randint(LARGEST_SEED, size=len(problems) if lanes is not None else 1).tolist() * len(problems)
     with control.catching_interrupts(), single_threaded_blas():
         if lanes is not None and len(left) >= LANES_MIN_CLASSES and lanes_serve(solver, problems[left[0]]):
             bound, own = lanes

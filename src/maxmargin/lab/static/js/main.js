@@ -49,17 +49,10 @@ import { History, decode, encode, store, stored } from "./state.js";
 import { createTheme } from "./theme.js";
 import { createTours } from "./tours.js";
 
-/** The tabs, in their order. One whose file is not there is shown, but cannot be opened. */
-const ALL = /** @type {[string, string, () => Promise<any>][]} */ ([
-  ["classify", "Classify", () => import("./tabs/classify.js")],
-  ["step", "Step by step", () => import("./tabs/step.js")],
-  ["lift", "Lift", () => import("./tabs/lift.js")],
-  ["regress", "Regression", () => import("./tabs/regress.js")],
-  ["digits", "Digits", () => import("./tabs/digits.js")],
-]);
-/** In a page that was exported: what it needs of the server, and which tabs it has. */
+/** The tabs and their titles, in their order (lab/tabs.py). One whose file is not there is shown, but cannot be opened. */
+const TABS = /** @type {[string, string][]} */ (JSON.parse(byId("tabs").dataset.tabs));
+/** In a page that was exported: what it needs of the server. */
 const site = byId("data") && JSON.parse(byId("data").textContent);
-const TABS = ALL.filter(([id]) => !site || site.tabs.includes(id));
 const SAVE_AFTER = 120; // milliseconds
 
 const theme = createTheme();
@@ -77,7 +70,7 @@ let active = "";
 
 async function boot() {
   const bar = byId("tabs");
-  const loaded = TABS.map(([id, , load]) => load().then((module) => module.tab).catch((error) => missing(id, error)));
+  const loaded = TABS.map(([id]) => import(`./tabs/${id}.js`).then((module) => module.tab).catch((error) => missing(id, error)));
   for (const [i, [id, title]] of TABS.entries()) {
     const panel = el("section", { role: "tabpanel", id: `panel-${id}`, "aria-labelledby": `tab-${id}`, hidden: true });
     const button = el("button", { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": panel.id, "aria-selected": "false", tabindex: -1, disabled: true }, title);

@@ -26,16 +26,18 @@ from maxmargin.runtime.validation import Array
 from maxmargin.solvers.solution import Solution
 from maxmargin.svm.kernel.context import FitContext
 from maxmargin.svm.kernel.solving import batch
-from maxmargin.svm.kernel.solving.batch import KernelValues, Posed, Solved
-from maxmargin.svm.kernel.solving.free_sets import newton_point
+from maxmargin.svm.kernel.solving.batch import KernelValues, Posed
+from maxmargin.svm.kernel.solving.free_sets import FreeSet, bytes_needed, free_set_point
 from maxmargin.svm.kernel.solving.outcomes import BinaryModel, Subproblem
 from maxmargin.svm.models.expansion import KernelExpansion
 
 KINDS = ("c_svc", "eps_svr", "one_class")  # one equality over all variables
 MOVING_MAX_ROWS = 1_500  # of a round, unless more are free: all their kernel values are a few milliseconds' work
-STEPS_PER_ROW = 4  # pair steps after which Newton's method takes over
+JOINING_MAX_ROWS = 500  # of a round, besides the free ones
+MANY_FREE_ROWS = 300  # with so many, pair steps creep and take some to bounds that they must leave again
+# Pair steps after which sets of free variables take over, where few are free and where many are.
+STEPS_PER_ROW = (1.0, 0.5)
 NEAR_OFFSET = 0.1  # of the margin (1, epsilon or rho): gradients this near to the offset take part at once
-NEWTON_TURNS = 3
 MAX_ROUNDS = 10  # in which rows join; from a start that is near, two or three
 INNER_TOL, ROUND_TOL = 0.5, 0.75  # shares of tol for a round and for its rows together; rounding has the rest
 
@@ -55,6 +57,7 @@ def solve_near(
         return None
     goal, steps = context.tol * problem.tol_scale, 0
     a, f = _start(context, sub, gram)
+    known: FreeSet | None = None
     for count in range(MAX_ROUNDS):
         gradient, missing = problem.gradient(f, a), float(problem.totals[0] - a.sum())
         rise, fall = (float(side[0]) for side in optimality.sides(problem, a, gradient))
@@ -68,7 +71,12 @@ def solve_near(
             rows = _moving_rows(problem, a, problem.gradient(f, a))
             f[rows] = gram.product(*_terms(problem, a), rows)
             gradient = problem.gradient(f, a)
-        rows = _moving_rows(problem, a, gradient)
+        free = problem.row[(a > problem.lower) & (a < problem.upper)]
+        many = len(free) >= MANY_FREE_ROWS
+        if many and not balanced and not count:  # what removed rows leave to do: which others move is seen after that
+            rows = np.unique(free)
+        else:
+            rows = _moving_rows(problem, a, gradient)
         change, moving = _change(problem, rows, a, gradient, 0.0 if balanced else missing)
         posed = batch.one_problem(change)
         values, places = (None, None) if posed is None else values_for(posed)
@@ -77,20 +85,25 @@ def solve_near(
         if not batch.suits(posed, values, context.budget):
             return None
         at, begin = sub.rows[rows], change.balanced(np.zeros(change.n_variables))
-        few = len(rows) <= MOVING_MAX_ROWS
-        first = replace(control, max_iter=STEPS_PER_ROW * len(rows)) if few else control
-        options: dict[str, Any] = {"tol": INNER_TOL * context.tol, "budget": context.budget, "threads": context.threads}
+        few = len(rows) <= MOVING_MAX_ROWS or (many and bytes_needed(len(rows), len(free)) <= context.budget)
+        first = replace(control, max_iter=int(STEPS_PER_ROW[many] * len(rows))) if few else control
+        options: dict[str, Any] = {"budget": context.budget, "threads": context.threads, "control": first}
         index = at if places is None else places[at]
-        solved = batch.solve_posed(posed, values, start=begin, index=index, control=first, **options)
-        if few and solved.status[0] in (batch.MAX_STEPS, batch.CREEPS):
-            solved, own = _newton_steps(change, posed, solved, gram.block(rows, rows), first, options)
-            evaluations += own
-        elif solved.status[0] != batch.OPTIMAL:
-            return None
-        steps, evaluations = steps + int(solved.steps[0]), evaluations + int(solved.evaluations[0])
-        a[moving] += solved.a
+        solved = batch.solve_posed(posed, values, start=begin, index=index, tol=INNER_TOL * context.tol, **options)
+        step, taken, own = solved.a, int(solved.steps[0]), int(solved.evaluations[0])
+        if solved.status[0] != batch.OPTIMAL:
+            if not few or solved.status[0] not in (batch.MAX_STEPS, batch.CREEPS):
+                return None
+            K = gram.block(rows, rows)
+            begin = (
+                begin if many else step
+            )  # of many free variables, pair steps take some to bounds that they must leave
+            step, known, turns = free_set_point(change, K, begin, INNER_TOL * goal, control, moving, known)
+            taken, own = taken + turns, own + K.size
+        steps, evaluations = steps + taken, evaluations + own
+        a[moving] += step
         a = problem.at_bounds(a)
-        moved = change.coefficients(solved.a)
+        moved = change.coefficients(step)
         changed = np.flatnonzero(moved)
         f = f + gram.product(rows[changed], moved[changed], single=True)
     return None
@@ -105,21 +118,6 @@ def _certified(context: FitContext, sub: Subproblem, a: Array, f: Array, steps: 
     status = certified_status(Status.OPTIMAL, certificate, float(np.abs(a).sum()), goal)
     solution = Solution(a, f, status, steps, fresh=True)
     return BinaryModel(sub.rows, problem, solution, certificate, f, *problem.scalars(offset), control.reports)
-
-
-def _newton_steps(
-    change: DualProblem, posed: Posed, solved: Solved, K: Array, control: Control, options: dict[str, Any]
-) -> tuple[Solved, int]:
-    """Newton's method and pair steps in turns, on the kernel values K of the problem's rows; what they came to, and the
-    number of these values."""
-    values, steps = KernelValues.of_matrix(K), solved.steps
-    for _ in range(NEWTON_TURNS):
-        start = newton_point(change, K, solved.a)
-        solved = batch.solve_posed(posed, values, start=start, control=control, **options)
-        steps = steps + solved.steps
-        if solved.status[0] in (batch.OPTIMAL, batch.STOPPED):
-            break
-    return replace(solved, steps=steps), K.size
 
 
 def _start(context: FitContext, sub: Subproblem, gram: Gram) -> tuple[Array, Array]:
@@ -166,7 +164,7 @@ def _moving_rows(problem: DualProblem, a: Array, gradient: Array) -> Array:
     beyond = np.maximum(np.where(may_rise, offset - gradient, -np.inf), np.where(may_fall, gradient - offset, -np.inf))
     score = np.where(free, np.inf, beyond).reshape(-1, problem.n_rows).max(axis=0)
     chosen = np.flatnonzero(score > -NEAR_OFFSET * size)
-    most = max(int(np.count_nonzero(score == np.inf)), MOVING_MAX_ROWS)
+    most = max(int(np.count_nonzero(score == np.inf)) + JOINING_MAX_ROWS, MOVING_MAX_ROWS)
     if len(chosen) > most:
         chosen = np.sort(chosen[np.argpartition(-score[chosen], most - 1)[:most]])
     return chosen

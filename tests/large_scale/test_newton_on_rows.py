@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from maxmargin import SVC, LinearSVC, LinearSVR
 from maxmargin.kernels import RBF
-from maxmargin.large_scale import row_newton
+from maxmargin.large_scale import newton
 from maxmargin.large_scale.features.factor import Factor
-from maxmargin.large_scale.row_newton import RowNewton
+from maxmargin.large_scale.newton import RowNewton
 from maxmargin.large_scale.rows.local import LocalOracle
 from maxmargin.large_scale.rows.targets import Labels, Values
 from maxmargin.large_scale.rows.tiles import KernelRows, LinearRows, stored
@@ -34,7 +34,7 @@ def two_classes(codes, C=1.0):
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("intercept", [True, False])
 def test_same_as_a_linear_model_on_the_features(monkeypatch, way, loss, intercept):
-    monkeypatch.setattr(row_newton, "EXACT_MAX_COLUMNS", 1000 if way == "exact" else 0)
+    monkeypatch.setattr(newton, "EXACT_MAX_COLUMNS", 1000 if way == "exact" else 0)
     X, codes, kernel, Z, factor = problem()
     oracle = LocalOracle(KernelRows(kernel, X, Z, dtype=np.float64), two_classes(codes, 2.0))
     solution = RowNewton(factor.T, make_loss(loss), tol=1e-7, intercept=intercept).solve(oracle)
@@ -84,13 +84,13 @@ def test_squares_are_a_linear_system():
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_long_data_begins_with_parts(monkeypatch, loss):
     """The same optimum, with most steps on a sixteenth and a quarter of the rows."""
-    monkeypatch.setattr(row_newton, "PARTS_MIN_ROWS", 1000)
-    monkeypatch.setattr(row_newton, "EXACT_MAX_COLUMNS", 0)
+    monkeypatch.setattr(newton, "PARTS_MIN_ROWS", 1000)
+    monkeypatch.setattr(newton, "EXACT_MAX_COLUMNS", 0)
     X, codes, kernel, Z, factor = problem(3, n=3000, m=20)
     rows = stored(KernelRows(kernel, X, Z, dtype=np.float64, height=10))
     parts = LocalOracle(rows, two_classes(codes))
     solution = RowNewton(factor.T, make_loss(loss), tol=1e-5).solve(parts)
-    monkeypatch.setattr(row_newton, "PARTS_MIN_ROWS", 10**9)
+    monkeypatch.setattr(newton, "PARTS_MIN_ROWS", 10**9)
     complete = RowNewton(factor.T, make_loss(loss), tol=1e-5).solve(LocalOracle(rows, two_classes(codes)))
     assert solution.status is Status.OPTIMAL
     assert solution.certificates[0].primal == pytest.approx(complete.certificates[0].primal, rel=2e-5)
