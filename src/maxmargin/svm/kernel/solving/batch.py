@@ -333,8 +333,7 @@ def solve_posed(
     count, n = posed.n_problems, posed.at[-1]
     a, f = np.zeros(n) if start is None else start.copy(), np.zeros(n)
     table, counts, status = np.zeros(9 * count), np.zeros((3, count), np.int64), np.full(count, NOT_BEGUN, np.int8)
-    size = 4.0 * posed.largest * values.features
-    at_once = next(rows for most, rows in ROWS_AT_ONCE if size < most)
+    at_once = next(rows for most, rows in ROWS_AT_ONCE if 4.0 * posed.largest * values.features < most)
     max_steps = control.max_iter if control.max_iter >= 0 else 2**62
     threads = 1 if products(posed, values) < SERIAL_MAX_PRODUCTS else threads
     blocks = (
@@ -354,12 +353,13 @@ def solve_posed(
         lambda: control.stop() is not None,
     )
     violation, primal, dual, stationarity, outside, complementarity, norm = table[2 * count :].reshape(7, count)
-    slack = np.zeros(count)  # none: all bounds are finite
-    certificates = Certificates(primal, dual, violation, stationarity, outside, slack, complementarity, norm)
+    zeros = np.zeros(count)  # all bounds are finite
+    certificates = Certificates(primal, dual, violation, stationarity, outside, zeros, complementarity, norm)
     if values.defined is not None:
         rows = posed if index is None else replace(posed, order=index[posed.order])
         _verify(rows, values.defined, a, f, violation, status, tol)
-    return Solved(posed, a, f, table[: 2 * count].reshape(count, 2), certificates, *counts, status)
+    offset, (steps, evaluations, n_support) = table[: 2 * count].reshape(count, 2), tuple(counts)
+    return Solved(posed, a, f, offset, certificates, steps, evaluations, n_support, status)
 
 
 def _verify(

@@ -42,6 +42,7 @@ ALONE_MAX_ROWS, WIDE_ALONE_MAX_ROWS = 2_400, 4_000
 # second became support vectors in the last 32 of them: on sets of 2,000 to 5,000 rows, 35 to 64 of short rows and 15 or
 # 16 of long ones in the first 8 steps; where few steps sufficed, up to 27, and up to 12.
 TRIAL_STEPS, TRIAL, WIDE_TRIAL = 500, (160, 32, False), (8, 13, True)
+UNCHECKED, CHECKED_MIN_FEATURES = (TRIAL_STEPS + 1, 0, False), 32  # of shorter rows all steps of a trial cost little
 WIDE_TRIAL_MIN_ROWS = 1_500  # below, all of K takes little
 TRIAL_MAX_SUPPORT = 300  # of the start (nu-SVC: nu times the rows), beyond which no trial ends in time
 BATCH_REASON = "small problems are solved together in one compiled call"
@@ -160,7 +161,8 @@ def _solve_posed(
     wide = posed.n_problems == 1 and values.features >= batch.WIDE_MIN_FEATURES and not values.sparse
     trial = (0, 0, False)
     if not to_the_end and not 0 <= control.max_iter <= TRIAL_STEPS:
-        trial, control = TRIAL, replace(control, max_iter=TRIAL_STEPS)
+        trial = TRIAL if values.features >= CHECKED_MIN_FEATURES else UNCHECKED
+        control = replace(control, max_iter=TRIAL_STEPS)
     elif to_the_end and wide:  # with one thread and with several: K in blocks is not that of a lattice
         trial = WIDE_TRIAL if posed.largest >= WIDE_TRIAL_MIN_ROWS else (0, 0, True)
     return batch.solve_posed(
