@@ -37,9 +37,10 @@ SOLVERS: Registry[Solver] = Registry(
     make=lambda kind: kind(),
 )
 KERNEL_DEFAULT = "active_set"
-# c_i |x_i|^2 of a typical row up to which its epochs are tried first. Measured on sparse two-class data: up to here a
-# hundred reach 1e-4, in less time than interior points take, and beyond it takes thousands.
-EPOCHS_MAX_REACH = 4.0
+# c_i |x_i|^2 of a typical row up to which its epochs are tried first. Measured on two-class data, sparse (a9a, mushrooms)
+# and dense (covtype, ijcnn1, magic, spambase): up to here a hundred or fewer reach 1e-4, in less time than interior points
+# take, and beyond it may take thousands.
+EPOCHS_MAX_REACH, EPOCHS_MAX_REACH_DENSE = 4.0, 0.6
 SYSTEM_MAX_SIZE = 1500  # columns, or rows, whose square matrix is factored in a fraction of a second
 SPARSE_SYSTEM_MAX_ROWS = 300  # of text, say: beyond, going through the rows costs less than the square matrix
 
@@ -176,13 +177,16 @@ def _by_shape(problem: PrimalProblem) -> tuple[Solver, str]:
 
 
 def epochs_first(problem: PrimalProblem, solver: LinearSolver) -> bool:
-    """Whether epochs over sparse rows come before interior points: where the bound of a multiplier is not far beyond
-    what its row alone would give it, most come to rest at a bound within a few of them."""
-    tall = problem.design.sparse and problem.n_rows > problem.n_features and problem.X.format == "csr"
+    """Whether epochs over the rows come before interior points: where the bound of a multiplier is not far beyond what
+    its row alone would give it, most come to rest at a bound within a few of them."""
+    sparse = problem.design.sparse
+    by_rows = problem.X.format == "csr" if sparse else problem.X.flags.c_contiguous  # in memory: no copy is needed
+    tall = problem.n_rows > problem.n_features and by_rows
     usual = problem.form == "linear" and solver.name == "barrier"
     if not tall or not usual or problem.squared or problem.hard_margin or problem.total:
         return False
-    return float(np.median(problem.weight * problem.design.squared_norms())) <= EPOCHS_MAX_REACH
+    reach = float(np.median(problem.weight * problem.centred.squared_norms()))
+    return reach <= (EPOCHS_MAX_REACH if sparse else EPOCHS_MAX_REACH_DENSE)
 
 
 def lanes_serve(solver: LinearSolver | None, problem: PrimalProblem) -> bool:

@@ -25,7 +25,7 @@ from maxmargin.solvers.small_linear import is_small, solve_small
 from maxmargin.svm.linear.rows import TrainingRows
 from maxmargin.svm.report import SolverUsed
 
-FIRST_MAX_EPOCHS = 150  # where they are tried before another method
+FIRST_MAX_EPOCHS, FIRST_MAX_EPOCHS_DENSE = 150, 80  # where they are tried before another method
 CERTIFY_MAX_REPEATS = 3  # times a solver is resumed because its certificate, computed separately, misses tol
 
 
@@ -62,8 +62,8 @@ def solve_certified(
 
 def solve_by_epochs(problem: PrimalProblem, *, tol: float, control: Control, seed: int) -> SolvedProblem | None:
     """The solution by epochs of coordinate descent; None where they do not reach ``tol``."""
-    limit = FIRST_MAX_EPOCHS if control.max_iter < 0 else min(control.max_iter, FIRST_MAX_EPOCHS)
-    few = replace(control, max_iter=limit)
+    most = FIRST_MAX_EPOCHS if problem.design.sparse else FIRST_MAX_EPOCHS_DENSE
+    few = replace(control, max_iter=most if control.max_iter < 0 else min(control.max_iter, most))
     model = solve_certified(problem, linear_fallback(), tol=tol, control=few, start=None, seed=seed)
     return model if model.solution.status is not Status.MAX_ITER else None
 

@@ -40,6 +40,7 @@ Fittable = TypeVar("Fittable", bound=Any)
 
 ONE_THREAD_MAX_ROWS = 1000  # up to which threads cost more than they bring
 LANES_MIN_CLASSES = 3
+EPOCHS_MIN_ENTRIES = 50_000  # of X: for fewer, interior points in one compiled call take a millisecond or two
 DEFERRED_REPORT_MAX_ROWS = 20_000  # a report that is not read yet keeps several numbers per row
 
 
@@ -112,7 +113,8 @@ def solve_problems(
     automatic = isinstance(context.solver, str) and context.solver == "auto"
     if automatic and context.last is None:
         for k in left:
-            models[k] = solve_at_once(problems[k], solver, tol, control)
+            if rows.X.size < EPOCHS_MIN_ENTRIES or not epochs_first(problems[k], solver):
+                models[k] = solve_at_once(problems[k], solver, tol, control)
         left = [k for k in left if models[k] is None]
         if not left:
             return fitted(solver.name, reason)
@@ -153,7 +155,7 @@ def solve_problems(
         by_epochs = [False] * len(problems)
         run_tiles(work, len(left), context.threads)
     if all(by_epochs[k] for k in left):
-        return fitted(linear_fallback().name, "a row uses few columns, and C is small: row by row")
+        return fitted(linear_fallback().name, "C is small: row by row")
     return fitted(solver.name, reason)
 
 
