@@ -169,6 +169,17 @@ class TestColumns:
         assert found("evaluate", tmp_path / "m.mm", tmp_path / "labelled.csv")["n"] == 60
         assert found("evaluate", tmp_path / "m.mm", tmp_path / "new.csv", "--target", "cabin")["n"] == 60
 
+    @pytest.mark.parametrize("ending", ["csv", "arff"])
+    def test_long_fields_are_read(self, tmp_path, ending):
+        rows = [f'{k},"{"words and " * 20_000}",{k % 2}' for k in range(30)]
+        head = "a,text,b"
+        if ending == "arff":
+            head = "@relation r\n@attribute a numeric\n@attribute text string\n@attribute b {0,1}\n@data"
+        (tmp_path / f"t.{ending}").write_text("\n".join([head, *rows]))
+        result = found("train", tmp_path / f"t.{ending}")
+        assert result["n_train"] == 22
+        assert [column["name"] for column in result["columns"]] == ["a", "text"]
+
     def test_nothing_to_learn_from_says_why(self, tmp_path):
         (tmp_path / "t.csv").write_text("\n".join(["id,b", *(f"{k},{k % 2}" for k in range(60))]))
         assert "'id' left out: an ID" in refused("train", tmp_path / "t.csv")

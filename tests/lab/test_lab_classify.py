@@ -17,7 +17,7 @@ from maxmargin.lab.classify import TOL, classify, warm_up
 from maxmargin.lab.jobs import Run
 from maxmargin.lab.paste import paste
 from maxmargin.lab.presets import options, presets
-from maxmargin.lab.requests import MOST_POINTS, PLANE_KERNELS, RequestError, encode
+from maxmargin.lab.requests import MAX_POINTS, PLANE_KERNELS, RequestError, encode
 from maxmargin.solvers import SOLVERS
 
 KERNEL_FUNCTIONS = {
@@ -340,8 +340,8 @@ def test_nothing_to_separate_is_no_error(points):
 
 
 def test_as_many_points_as_there_may_be():
-    answer = ask(cloud(MOST_POINTS))
-    assert len(answer["points"]) == MOST_POINTS
+    answer = ask(cloud(MAX_POINTS))
+    assert len(answer["points"]) == MAX_POINTS
     assert answer["report"]["converged"]
 
 
@@ -450,7 +450,7 @@ def test_pasted_text(text, points, words):
         (" \n# only a note", "nothing"),
         ("a,b,c", "No row"),
         ("a,b\nc,d", "No row could be read (row 2"),
-        ("0,0,0\n" * (MOST_POINTS + 1), "5,001 rows"),
+        ("0,0,0\n" * (MAX_POINTS + 1), "5,001 rows"),
         ("\n".join(f"0,0,{k}" for k in range(7)), "7 different classes"),
         ("1,2,3,0\n4,5,6,1", "The table has 4 columns"),
     ],

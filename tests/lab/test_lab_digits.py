@@ -22,7 +22,7 @@ from sklearn.datasets import load_digits
 from maxmargin import SVC
 from maxmargin.digits.pictures import load_picture
 from maxmargin.lab import drawn_digits
-from maxmargin.lab.drawings import RADIUS, SIDE, pixels, rendered
+from maxmargin.lab.drawings import FIELD_PIXELS, LINE_RADIUS, pixels, rendered
 from maxmargin.lab.drawn_digits import digit_weights, digits, script
 from maxmargin.lab.jobs import Run
 from maxmargin.lab.pen import written, written_digits
@@ -118,12 +118,12 @@ def test_ink_is_the_distance_from_the_line():
     stroke = np.array([[0.1, 0.2], [0.7, 0.5], [0.3, 0.9]])
     ink = rendered([stroke])
     low, high = stroke.min(axis=0), stroke.max(axis=0)
-    scale = (SIDE - 2 * (RADIUS + 2)) / (high - low).max()
-    corners = (stroke - (low + high) / 2) * scale + SIDE / 2
+    scale = (FIELD_PIXELS - 2 * (LINE_RADIUS + 2)) / (high - low).max()
+    corners = (stroke - (low + high) / 2) * scale + FIELD_PIXELS / 2
     line = np.concatenate([a + np.linspace(0, 1, 2001)[:, None] * (b - a) for a, b in itertools.pairwise(corners)])
-    for row, column in np.random.default_rng(0).integers(0, SIDE, (300, 2)):
+    for row, column in np.random.default_rng(0).integers(0, FIELD_PIXELS, (300, 2)):
         distance = np.sqrt(((line - [column + 0.5, row + 0.5]) ** 2).sum(axis=1).min())
-        assert ink[row, column] == pytest.approx(np.clip(RADIUS + 0.5 - distance, 0, 1), abs=0.05)
+        assert ink[row, column] == pytest.approx(np.clip(LINE_RADIUS + 0.5 - distance, 0, 1), abs=0.05)
 
 
 def test_weights_are_those_of_ten_linear_models():
@@ -277,13 +277,13 @@ def test_drawn_digits_are_read(judge):
         {key: value for key, value in asked.items() if key not in ("copies", "pen")}, Run()
     )
     assert right.mean() > np.mean(plain.predict(seen) == labels)
-    sure = sureness(drawn_digits._leads(model.decision_function(seen), asked)) >= drawn_digits.SURE
+    sure = sureness(drawn_digits._leads(model.decision_function(seen), asked)) >= drawn_digits.SURE_MIN_PROBABILITY
     assert sure.mean() > 0.9
     assert right[sure].mean() > right[~sure].mean() + 0.1
     doubt = digits({"strokes": drawings[int(np.flatnonzero(~sure)[0])], "classifier": PAGE})
     assert doubt["comment"][0].startswith("Not sure: ")
     assert not doubt["sure"]
-    assert doubt["probability"] < drawn_digits.SURE
+    assert doubt["probability"] < drawn_digits.SURE_MIN_PROBABILITY
 
 
 LETTERS = {
@@ -300,7 +300,7 @@ def test_what_is_no_digit_is_not_sure(letter):
     answer = digits({"strokes": LETTERS[letter], "classifier": PAGE})
     assert (answer["familiar"], answer["sure"]) == (False, False)
     assert answer["comment"][0].startswith("Not sure: this is unlike all digits")
-    assert letter != "X" or answer["probability"] > drawn_digits.SURE
+    assert letter != "X" or answer["probability"] > drawn_digits.SURE_MIN_PROBABILITY
 
 
 @pytest.mark.parametrize("judge", [handwriting, arc_digits, pen_paths], ids=lambda judge: judge.__name__)
@@ -360,5 +360,5 @@ def test_probability_is_the_share_of_right_answers():
     assert sureness.slope > 0
     leads = np.array([0.0, 1.0, 2.0])
     assert (np.diff(sureness(leads)) > 0).all()
-    assert sureness(np.array([0.0]))[0] < drawn_digits.SURE < sureness(np.array([2.0]))[0]
+    assert sureness(np.array([0.0]))[0] < drawn_digits.SURE_MIN_PROBABILITY < sureness(np.array([2.0]))[0]
     assert len(model.support_) > 500

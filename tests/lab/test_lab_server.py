@@ -26,8 +26,8 @@ httpx = pytest.importorskip("httpx")
 
 from maxmargin.lab import ENDPOINTS  # noqa: E402
 from maxmargin.lab.jobs import Cancelled, Run  # noqa: E402
-from maxmargin.lab.requests import MOST_POINTS, RequestError, encode, parse  # noqa: E402
-from maxmargin.lab.security import COOKIE, HEADERS, LARGEST_BODY  # noqa: E402
+from maxmargin.lab.requests import MAX_POINTS, RequestError, encode, parse  # noqa: E402
+from maxmargin.lab.security import BODY_MAX_BYTES, COOKIE, HEADERS  # noqa: E402
 from maxmargin.lab.server import create_app  # noqa: E402
 
 TOKEN, PORT = "the-token-of-this-test", 8123
@@ -318,7 +318,7 @@ def test_bodies_that_are_no_request(browser, body, words):
         ({"points": [[0, 0, 6]]}, "points"),
         ({"points": [[0, 0, -1]]}, "points"),
         ({"points": [[0, 0, 0.5]]}, "points"),
-        ({"points": [[0, 0, 0]] * (MOST_POINTS + 1)}, "points"),
+        ({"points": [[0, 0, 0]] * (MAX_POINTS + 1)}, "points"),
         ({"C": 0}, "C"),
         ({"C": -1}, "C"),
         ({"C": 1e300}, "C"),
@@ -361,13 +361,13 @@ def test_wrong_requests_get_one_sentence(browser, change, field):
 
 
 def test_the_limit_of_points_is_said_in_words(browser):
-    told = browser.post("/api/classify", {"points": [[0, 0, 0]] * (MOST_POINTS + 1)}).json()["error"]
+    told = browser.post("/api/classify", {"points": [[0, 0, 0]] * (MAX_POINTS + 1)}).json()["error"]
     assert "5,001 points" in told
     assert "5,000 is the limit" in told
 
 
 def test_large_bodies(browser):
-    big = b'{"text": "' + b" " * LARGEST_BODY + b'"}'
+    big = b'{"text": "' + b" " * BODY_MAX_BYTES + b'"}'
     json_type = {"Content-Type": "application/json"}
     assert browser.request("POST", "/api/paste", content=big, headers=json_type).status_code == 413
 
@@ -381,7 +381,7 @@ def test_large_bodies(browser):
 
 
 def test_a_body_that_stops_arriving_is_given_up(browser, monkeypatch):
-    monkeypatch.setattr("maxmargin.lab.security.BODY_SECONDS", 0.2)
+    monkeypatch.setattr("maxmargin.lab.security.BODY_WAIT_SECONDS", 0.2)
 
     async def stalled():
         yield b'{"text": '
@@ -818,15 +818,15 @@ def test_the_port_is_the_same_each_time_if_it_is_free():
 
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
-        server_port, server.PREFERRED = server.PREFERRED, other.getsockname()[1]
+        server_port, server.PREFERRED_PORT = server.PREFERRED_PORT, other.getsockname()[1]
         try:
             with server._preferred() as second:
-                assert second.getsockname()[1] != server.PREFERRED
+                assert second.getsockname()[1] != server.PREFERRED_PORT
             other.close()
             with server._preferred() as first:
-                assert first.getsockname()[1] == server.PREFERRED
+                assert first.getsockname()[1] == server.PREFERRED_PORT
         finally:
-            server.PREFERRED = server_port
+            server.PREFERRED_PORT = server_port
 
 
 def test_what_computes_can_be_warmed_up():

@@ -132,7 +132,7 @@ def showing_progress(tol: float, problems: int = 1, max_seconds: float | None = 
         def see(progress: Progress) -> None:
             way.see(progress)
             left = way.left(progress.seconds)
-            parts = [f"violation {progress.violation:.1e} > {tolerance_text(tol)}"]
+            parts = [f"violation {progress.violation:.1e}, tolerance {tolerance_text(tol)}"]
             parts.append(f"{progress.n_support:,} support vectors")
             if left is not None and progress.seconds > 1:
                 parts.insert(0, f"{duration(left)} left")

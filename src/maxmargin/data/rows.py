@@ -13,7 +13,7 @@ import numpy as np
 
 from maxmargin.data.forms import GAPS
 from maxmargin.data.layout import Layout, column_name
-from maxmargin.data.source import DataFileError, Source
+from maxmargin.data.source import DataFileError, Source, csv_reader
 from maxmargin.data.text.delimited import stacked
 from maxmargin.runtime.validation import Array
 
@@ -110,9 +110,15 @@ def _arff_rows(source: Source, begin: int, numeric: list[bool]) -> Iterator[list
         if line.lstrip().startswith("{"):
             raise source.error("is of a sparse ARFF file: write it as svmlight, or as CSV", number)
         quote = "'" if line.count("'") >= 2 else '"'
-        fields = next(csv.reader([line], quotechar=quote, escapechar="\\", skipinitialspace=True))
+        try:
+            fields = next(csv_reader([line], quotechar=quote, escapechar="\\", skipinitialspace=True))
+        except csv.Error as error:
+            raise source.error(f"is no row of an ARFF file ({error})", number) from error
         if len(fields) != len(numeric):
-            raise source.error(f"has {len(fields)} fields, and there are {len(numeric)} attributes: correct it", number)
+            raise source.error(
+                f"has {len(fields)} fields, and there are {len(numeric)} attributes: correct it",
+                number,
+            )
         yield [
             _arff_value(source, word.strip(), isnumber, number) for word, isnumber in zip(fields, numeric, strict=True)
         ]

@@ -14,6 +14,7 @@ from __future__ import annotations
 import bz2
 import codecs
 import contextlib
+import csv
 import gzip
 import lzma
 import os
@@ -23,7 +24,7 @@ import sys
 import tempfile
 import weakref
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from typing import Any, BinaryIO
 
@@ -56,6 +57,13 @@ FOREIGN = [  # first bytes of a file, what it is, what to do
 reading: ContextVar[Callable[[str, int, int], None] | None] = ContextVar("reading", default=None)
 
 EMPTY = "is empty: a data file needs at least one row"
+
+
+def csv_reader(lines: Iterable[str], **options: Any) -> Any:
+    """``csv.reader`` for fields as long as a line may be; by default it refuses more than 131,072 letters. The limit is
+    the process's, and is only ever raised."""
+    csv.field_size_limit(max(csv.field_size_limit(), LINE_MAX_BYTES))
+    return csv.reader(lines, **options)
 
 
 class DataFileError(ValueError):

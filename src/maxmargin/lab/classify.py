@@ -40,12 +40,14 @@ from maxmargin.svm.calibration.maps import SigmoidMap
 from maxmargin.svm.models.multiclass import pairs, votes_with_confidence
 
 TOL = 1e-5  # finer than the estimators' own, since people look closely
-PART = 0.25  # of the time, for a hard margin: the rest is for the soft one that is shown if there is none
+HARD_MARGIN_TIME_SHARE = (
+    0.25  # of the time, for a hard margin: the rest is for the soft one that is shown if there is none
+)
 LIVE_MAX_SECONDS = 0.3  # for a fit while the hand moves
 LIVE_MANY_MAX_SECONDS = 0.1  # the same for many points: drawing them takes as long again
 LIVE_MANY_MIN_POINTS = 1_000  # from which that limit holds
-TEXTBOOK = 500  # points that a program of another library gets, which hears of no cancelling
-SOFT = 100.0  # the C of the model that is shown where there is none without errors
+TEXTBOOK_MAX_POINTS = 500  # points that a program of another library gets, which hears of no cancelling
+SOFT_MARGIN_C = 100.0  # the C of the model that is shown where there is none without errors
 
 
 def parameters(request: dict[str, Any], classes: int = 2) -> dict[str, Any]:
@@ -106,10 +108,10 @@ def classify(request: dict[str, Any], control: Run) -> dict[str, Any]:
     if classes < 2:
         return {"kind": "empty", "sentence": _invitation(y), "points": [], "comment": [], "seconds": 0.0}
     solver = SOLVERS.get(settings.get("solver", "auto"))
-    if solver is not None and not solver.interruptible and len(y) > TEXTBOOK:
+    if solver is not None and not solver.interruptible and len(y) > TEXTBOOK_MAX_POINTS:
         raise RequestError(
-            f"The textbook program holds a dense matrix and cannot be stopped, so it gets at most {TEXTBOOK} points "
-            f"here; these are {len(y):,}. Choose another solver.",
+            f"The textbook program holds a dense matrix and cannot be stopped, so it gets at most "
+            f"{TEXTBOOK_MAX_POINTS} points here; these are {len(y):,}. Choose another solver.",
             "solver",
         )
     try:
@@ -148,15 +150,15 @@ def _answer(
     if not math.isinf(settings["C"]):
         return described(fitted(X, y, settings, left(), control.kept, live), X, y, axes, live, held)
     try:
-        model = fitted(X, y, settings, None if whole is None else PART * whole)
+        model = fitted(X, y, settings, None if whole is None else HARD_MARGIN_TIME_SHARE * whole)
     except InseparableError as error:
         proof = _proof(error.proof, X, settings)
     else:
         if model.report_.converged:
             return described(model, X, y, axes, live, held)
         proof = _no_proof(unfinished_sentence(model.report_, live), proved=False)
-    soft = fitted(X, y, {**settings, "C": SOFT}, left(), control.kept, live)
-    return {**described(soft, X, y, axes, live, held), "kind": "inseparable", "soft_C": SOFT, "proof": proof}
+    soft = fitted(X, y, {**settings, "C": SOFT_MARGIN_C}, left(), control.kept, live)
+    return {**described(soft, X, y, axes, live, held), "kind": "inseparable", "soft_C": SOFT_MARGIN_C, "proof": proof}
 
 
 def fitted(

@@ -27,10 +27,10 @@ from maxmargin.lab import requests
 from maxmargin.lab.requests import RequestError
 from maxmargin.runtime.validation import Array
 
-SIDE = 128  # pixels of the field that strokes are drawn in
-RADIUS = 5.0  # of the line, in pixels
+FIELD_PIXELS = 128  # pixels of the field that strokes are drawn in
+LINE_RADIUS = 5.0  # of the line, in pixels
 MAX_STROKES, MAX_PLACES = 100, 10_000
-DOT = 0.02  # of the canvas: less than this is no digit
+MIN_INK_SHARE = 0.02  # of the canvas: less than this is no digit
 MAX_BYTES = 24_000_000
 MAX_PIXELS = 50_000_000
 FORMATS = ("PNG", "JPEG", "WEBP")
@@ -50,7 +50,7 @@ def pixels(request: Mapping[str, Any]) -> Array:
         return np.rint(_of_picture(request["image"])).astype(int)
     strokes = _strokes(request.get("strokes"))
     every = np.concatenate(strokes) if strokes else np.zeros((0, 2))
-    if len(every) == 0 or float(np.ptp(every, axis=0).max()) < DOT:
+    if len(every) == 0 or float(np.ptp(every, axis=0).max()) < MIN_INK_SHARE:
         raise RequestError(EMPTY if len(every) == 0 else f"{EMPTY} A dot is not enough.", "strokes")
     return of_strokes(strokes)
 
@@ -70,7 +70,7 @@ def of_strokes(strokes: list[Array]) -> Array:
 
 
 def rendered(strokes: list[Array]) -> Array:
-    """Strokes as ink between 0 and 1 in a field of SIDE x SIDE pixels, which they fill.
+    """Strokes as ink between 0 and 1 in a field of FIELD_PIXELS x FIELD_PIXELS pixels, which they fill.
 
     Examples
     --------
@@ -82,12 +82,12 @@ def rendered(strokes: list[Array]) -> Array:
     """
     every = np.concatenate(strokes)
     low, high = every.min(axis=0), every.max(axis=0)
-    room = RADIUS + 2.0
-    scale = (SIDE - 2 * room) / max(float((high - low).max()), 1e-9)
+    room = LINE_RADIUS + 2.0
+    scale = (FIELD_PIXELS - 2 * room) / max(float((high - low).max()), 1e-9)
     middle = (low + high) / 2
-    ink = np.zeros((SIDE, SIDE))
+    ink = np.zeros((FIELD_PIXELS, FIELD_PIXELS))
     for stroke in strokes:
-        places = (stroke - middle) * scale + SIDE / 2
+        places = (stroke - middle) * scale + FIELD_PIXELS / 2
         for p, q in pairwise(places) if len(places) > 1 else [(places[0], places[0])]:
             _draw(ink, p, q)
     return ink
@@ -95,16 +95,16 @@ def rendered(strokes: list[Array]) -> Array:
 
 def _draw(ink: Array, p: Array, q: Array) -> None:
     """A segment from p to q; pixel (row, column) has its centre at x = column + 1/2, y = row + 1/2."""
-    reach = RADIUS + 1.0
+    reach = LINE_RADIUS + 1.0
     x0, y0 = np.maximum(0, np.floor(np.minimum(p, q) - reach)).astype(int)
-    x1, y1 = np.minimum(SIDE, np.ceil(np.maximum(p, q) + reach)).astype(int)
+    x1, y1 = np.minimum(FIELD_PIXELS, np.ceil(np.maximum(p, q) + reach)).astype(int)
     x, y = np.arange(x0, x1) + 0.5 - p[0], (np.arange(y0, y1) + 0.5 - p[1])[:, None]
     along = q - p
     length2 = float(along @ along)
     t = np.clip((x * along[0] + y * along[1]) / length2, 0.0, 1.0) if length2 > 0 else 0.0
     distance = np.hypot(x - t * along[0], y - t * along[1])
     part = ink[y0:y1, x0:x1]
-    np.maximum(part, np.clip(RADIUS + 0.5 - distance, 0.0, 1.0), out=part)
+    np.maximum(part, np.clip(LINE_RADIUS + 0.5 - distance, 0.0, 1.0), out=part)
 
 
 def _strokes(given: Any) -> list[Array]:

@@ -8,7 +8,7 @@ drawing is centred.) With ``pen`` it also learns from digits that a program wrot
 How sure it is comes from a second model, of two thirds of the digits. On the other third, and on its copies, it is
 counted how often the answer is right, against the lead of the first digit over the second:
 
-    P(right) = 1 / (1 + exp(-(slope lead + offset)))         "not sure" below SURE
+    P(right) = 1 / (1 + exp(-(slope lead + offset)))         "not sure" below SURE_MIN_PROBABILITY
 
 A classifier has no answer for what is no digit: a letter gets one of ten labels, often with a large lead. So a drawing
 is "not sure" too if it is farther from every digit than 99 of 100 digits are from the others.
@@ -35,7 +35,7 @@ from maxmargin.runtime.validation import Array
 from maxmargin.svm.calibration.maps import SigmoidMap, fit_sigmoid
 from maxmargin.svm.models.multiclass import pairs, votes_with_confidence
 
-TOP = 8  # support vectors that are shown
+SHOWN_MAX_VECTORS = 8  # support vectors that are shown
 KEPT_MAX_MODELS = 12  # models in memory
 TRAINING_SECONDS = 15.0
 KERNELS = ("linear", "poly", "rbf", "laplacian", "intersection")
@@ -43,7 +43,7 @@ N_DIGITS = 1797  # of scikit-learn
 # how hands differ: of the amounts tried on drawn digits these read most
 TRANSFORMS = [*rotations((8, 8), (-10, 10)), *scalings((8, 8), (0.9, 1.1)), *shears((8, 8), (-0.2, 0.2))]
 
-SURE = 0.8  # the least probability of an answer without doubt
+SURE_MIN_PROBABILITY = 0.8  # the least probability of an answer without doubt
 FAMILIAR_SHARE = 0.99  # of held-out digits that are as near to the others as a drawing must be
 
 _models: dict[tuple[Any, ...], tuple[SVC, SigmoidMap]] = {}
@@ -89,7 +89,7 @@ def digits(request: Mapping[str, Any], control: Run | None = None) -> dict[str, 
     scores = _scores(decision, settings)[0]
     probability = float(sureness(_leads(decision, settings))[0])
     familiar = is_familiar(row)
-    one = explain(model, row, top=TOP)[0]
+    one = explain(model, row, top=SHOWN_MAX_VECTORS)[0]
     return {
         "seen": seen.tolist(),
         "label": label,
@@ -97,7 +97,7 @@ def digits(request: Mapping[str, Any], control: Run | None = None) -> dict[str, 
         "votes": None if votes is None else votes.tolist(),
         "probability": short(probability),
         "familiar": familiar,
-        "sure": familiar and probability >= SURE,
+        "sure": familiar and probability >= SURE_MIN_PROBABILITY,
         "support": [
             {
                 **_origin(int(one.index[k]), settings),
@@ -274,7 +274,7 @@ def _comment(
     order = [int(k) for k in np.argsort(-scores, kind="stable") if k != label]
     second = order[0]
     if familiar:
-        sure = f"This looks like {label}" if probability >= SURE else f"Not sure: {label} or {second}?"
+        sure = f"This looks like {label}" if probability >= SURE_MIN_PROBABILITY else f"Not sure: {label} or {second}?"
         first = f"{sure} ({min(99, int(100 * probability))} % of such answers are right)."
     else:
         first = f"Not sure: this is unlike all digits in the data. The model must choose one of ten and says {label}."
@@ -344,6 +344,6 @@ def script(state: Mapping[str, Any]) -> str:
         *fit,
         "label = int(model.predict(seen.reshape(1, -1))[0])",
         'print("This looks like", label)',
-        f"print(explain(model, seen.reshape(1, -1), top={TOP})[0])",
+        f"print(explain(model, seen.reshape(1, -1), top={SHOWN_MAX_VECTORS})[0])",
     ]
     return "\n".join(lines) + "\n"

@@ -21,11 +21,11 @@ from maxmargin.runtime.control import Control, Progress, watching
 Function = Callable[[dict[str, Any], "Run"], dict[str, Any]]
 
 REQUEST_MAX_SECONDS = 15.0  # seconds that a request may take
-LONG = 120.0  # the same for a fit that is watched
-OFTEN = 0.05  # seconds between two looks at a fit
-HEARTBEAT = 5.0  # seconds after which a silent stream says that it is alive
-FORGOTTEN = 60.0  # seconds for which the result of a fit waits for somebody to fetch it
-PAGES = 8  # of which is known what they computed last
+WATCHED_MAX_SECONDS = 120.0  # the same for a fit that is watched
+POLL_SECONDS = 0.05  # seconds between two checks of a fit
+HEARTBEAT_SECONDS = 5.0  # seconds after which a silent stream says that it is alive
+RESULT_KEPT_SECONDS = 60.0  # seconds for which the result of a fit waits for somebody to fetch it
+KEPT_MAX_PAGES = 8  # of which is known what they computed last
 
 
 class Cancelled(Exception):
@@ -101,7 +101,7 @@ class Jobs:
             earlier.cancel()
         self._runs[page, channel] = run
         run.kept = self._kept[page] = self._kept.pop(page, {})  # the newest page is the last
-        if len(self._kept) > PAGES:
+        if len(self._kept) > KEPT_MAX_PAGES:
             del self._kept[next(iter(self._kept))]
         try:
             with self._silenced():
@@ -113,7 +113,7 @@ class Jobs:
 
     def start(self, page: str, function: Function, request: dict[str, Any]) -> str:
         """Begin a fit that is watched; its name."""
-        run = Run(max_seconds=LONG)
+        run = Run(max_seconds=WATCHED_MAX_SECONDS)
         name = secrets.token_urlsafe(12)
         task = asyncio.create_task(self.compute(page, "fits", function, request, run))
         self._fits[name] = Fit(run, task)
@@ -123,7 +123,7 @@ class Jobs:
     def _forget_later(self, name: str, task: asyncio.Task[bytes]) -> None:
         if not task.cancelled():
             task.exception()  # asked for, lest asyncio complain that nobody did
-            asyncio.get_running_loop().call_later(FORGOTTEN, self._fits.pop, name, None)
+            asyncio.get_running_loop().call_later(RESULT_KEPT_SECONDS, self._fits.pop, name, None)
 
     def cancel(self, name: str) -> None:
         """End a fit that is watched."""
@@ -140,12 +140,12 @@ class Jobs:
         try:
             shown, spoke = None, time.perf_counter()
             while not (fit.task.done() or fit.run.cancelled):
-                await asyncio.wait({fit.task}, timeout=OFTEN)
+                await asyncio.wait({fit.task}, timeout=POLL_SECONDS)
                 now, latest = time.perf_counter(), fit.run.latest
                 if latest is not shown and latest is not None:
                     yield _event("progress", encode(_looked(latest)))
                     shown, spoke = latest, now
-                elif now - spoke > HEARTBEAT:
+                elif now - spoke > HEARTBEAT_SECONDS:
                     yield b": alive\n\n"
                     spoke = now
             yield _ending(fit.task) if fit.task.done() else _event("error", encode({"error": "superseded"}))
@@ -221,7 +221,7 @@ def _event(name: str, data: bytes) -> bytes:
 
 
 def mistake(error: BaseException) -> str:
-    """What the page is told of an error that nobody foresaw; the terminal shows the rest."""
+    """What the page receives about an error that nobody foresaw; the terminal shows the rest."""
     import traceback
 
     traceback.print_exception(error)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.lab import requests
-from maxmargin.lab.classify import SOFT, fitted, held_out_errors, parameters
+from maxmargin.lab.classify import SOFT_MARGIN_C, fitted, held_out_errors, parameters
 from maxmargin.lab.jobs import Run
 from maxmargin.lab.requests import RequestError
 
@@ -56,7 +56,7 @@ def curve(request: dict[str, Any], control: Run) -> dict[str, Any]:
     if over not in settings:
         raise RequestError(f"The {settings['kernel']} kernel has no {over}: choose another kernel.", "over")
     if math.isinf(settings["C"]):
-        settings["C"] = SOFT
+        settings["C"] = SOFT_MARGIN_C
     values = np.geomspace(*RANGES[over], CURVE_VALUES).tolist()
     train: list[float] = []
     test: list[float] = []

@@ -28,9 +28,9 @@ from maxmargin.lab.traces import two_classes
 from maxmargin.lab.traces.answers import UNFINISHED, encoded, grid_points, listed, seconds, short
 from maxmargin.runtime.validation import Array
 
-MOST_POINTS = 2_000
-SHEET = 25  # points of the lifted plane along a side
-PAD = 0.08  # of the box of the lifted points, on either side of them
+LIFT_MAX_POINTS = 2_000
+PLANE_SIDE_POINTS = 25  # points of the lifted plane along a side
+BOX_PAD_SHARE = 0.08  # of the box of the lifted points, on either side of them
 
 AXES: dict[str, list[str]] = {
     "quadratic": ["x²", "√2 x y", "y²"],
@@ -70,7 +70,7 @@ def lift(request: Mapping[str, Any], control: Run | None = None) -> dict[str, An
     In the input space this is a circle around (0, 0), radius 1.46.
     """
     control = control or Run()
-    X, y = two_classes(request, MOST_POINTS, "This tab")
+    X, y = two_classes(request, LIFT_MAX_POINTS, "This tab")
     which = requests.choice(request, "map", AXES, "quadratic")
     if which == "radial" and requests.choice(request, "height", ("squared", "bump"), "squared") == "bump":
         which = "bump"
@@ -98,13 +98,13 @@ def lift(request: Mapping[str, Any], control: Run | None = None) -> dict[str, An
     else:
         w, b = model.coef_[0], float(model.intercept_[0])
         box = _padded(Z)
-        sheet_grid = grid_points(*(np.linspace(side[0], side[-1], SHEET) for side in (xs, ys)))
+        sheet_grid = grid_points(*(np.linspace(side[0], side[-1], PLANE_SIDE_POINTS) for side in (xs, ys)))
         norm = float(np.linalg.norm(w))
         answer |= {
             "coordinates": listed(Z),
             "box": listed(box.T),
             "sheet": encoded(mapped(which, sheet_grid, gamma)),
-            "sheet_grid": [SHEET, SHEET],
+            "sheet_grid": [PLANE_SIDE_POINTS, PLANE_SIDE_POINTS],
             "plane": {
                 "normal": listed(w),
                 "offset": short(b),
@@ -155,7 +155,7 @@ def _fitted(Z: Array, y: Array, settings: dict[str, Any], which: str, control: R
 def _padded(Z: Array) -> Array:
     """Smallest and largest coordinate of the points, shape (2, d), with some room around them."""
     low, high = Z.min(axis=0), Z.max(axis=0)
-    room = PAD * np.where(high > low, high - low, np.maximum(1.0, np.abs(high)))
+    room = BOX_PAD_SHARE * np.where(high > low, high - low, np.maximum(1.0, np.abs(high)))
     return np.array([low - room, high + room])
 
 
@@ -270,7 +270,7 @@ def script(state: Mapping[str, Any]) -> str:
     """
     from maxmargin.lab.script import call, heading, literal
 
-    X, _ = two_classes(state, MOST_POINTS, "This tab")
+    X, _ = two_classes(state, LIFT_MAX_POINTS, "This tab")
     y = requests.points(state)[1]
     which = requests.choice(state, "map", AXES, "quadratic")
     if which == "radial" and state.get("height") == "bump":

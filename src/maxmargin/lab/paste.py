@@ -12,10 +12,10 @@ import re
 from typing import Any
 
 from maxmargin.lab.jobs import Run
-from maxmargin.lab.requests import CLASSES, FAR, MOST_POINTS, RequestError
+from maxmargin.lab.requests import MAX_CLASSES, MAX_COORDINATE, MAX_POINTS, RequestError
 
 COLUMNS = 3
-NAMED = 3  # rows that are named one by one
+NAMED_MAX_ROWS = 3  # rows that are named one by one
 
 
 def paste(request: dict[str, Any], control: Run) -> dict[str, Any]:
@@ -51,9 +51,9 @@ def paste(request: dict[str, Any], control: Run) -> dict[str, Any]:
     table = [(i, _cells(line, separator)) for i, line in lines]
     if all(_number(cell, comma) is None for cell in table[0][1][:2]):
         table = table[1:]
-    if len(table) > MOST_POINTS:
+    if len(table) > MAX_POINTS:
         raise RequestError(
-            f"{len(table):,} rows are more than the page can take: paste at most {MOST_POINTS:,}.", "text"
+            f"{len(table):,} rows are more than the page can take: paste at most {MAX_POINTS:,}.", "text"
         )
     columns = max((len(cells) for _, cells in table), default=0)
     if columns > COLUMNS:
@@ -68,8 +68,8 @@ def paste(request: dict[str, Any], control: Run) -> dict[str, Any]:
         label = cells[2] if len(cells) > 2 else "0"
         if x is None or y is None:
             wrong.append(f"row {i} has no number in column {1 if x is None else 2}")
-        elif max(abs(x), abs(y)) > FAR:
-            wrong.append(f"row {i} is further away than {FAR:,.0f}")
+        elif max(abs(x), abs(y)) > MAX_COORDINATE:
+            wrong.append(f"row {i} is further away than {MAX_COORDINATE:,.0f}")
         elif not label:
             wrong.append(f"row {i} has no class in column 3")
         else:
@@ -78,8 +78,10 @@ def paste(request: dict[str, Any], control: Run) -> dict[str, Any]:
         cause = f" ({wrong[0]})" if wrong else ""
         raise RequestError(f"No row could be read{cause}: give x, y and a class, separated by commas or tabs.", "text")
     names = sorted({label for _, _, label in read}, key=_order)
-    if len(names) > CLASSES:
-        raise RequestError(f"Column 3 has {len(names)} different classes: the page shows at most {CLASSES}.", "text")
+    if len(names) > MAX_CLASSES:
+        raise RequestError(
+            f"Column 3 has {len(names)} different classes: the page shows at most {MAX_CLASSES}.", "text"
+        )
     codes = {name: k for k, name in enumerate(names)}
     points = [[x, y, codes[label]] for x, y, label in read]
     return {"points": points, "classes": names, "sentence": _sentence(len(read), wrong)}
@@ -113,8 +115,8 @@ def _order(label: str) -> tuple[int, float, str]:
 
 
 def _sentence(n: int, wrong: list[str]) -> str:
-    told = f"{n:,} point{'s' if n != 1 else ''} read"
+    summary = f"{n:,} point{'s' if n != 1 else ''} read"
     if not wrong:
-        return f"{told}."
-    named = ", ".join(wrong[:NAMED]) + (", ..." if len(wrong) > NAMED else "")
-    return f"{told}; {named}; {len(wrong):,} row{'s' if len(wrong) != 1 else ''} left out."
+        return f"{summary}."
+    named = ", ".join(wrong[:NAMED_MAX_ROWS]) + (", ..." if len(wrong) > NAMED_MAX_ROWS else "")
+    return f"{summary}; {named}; {len(wrong):,} row{'s' if len(wrong) != 1 else ''} left out."

@@ -15,9 +15,9 @@ import numpy as np
 from maxmargin.lab.drawings import of_strokes
 from maxmargin.runtime.validation import Array
 
-GRID = 9.0  # steps of the grid in the unit square
-JITTER = 0.45  # of a place, in steps: standard deviation
-BETWEEN = 4  # points of the line from one place to the next
+GRID_STEPS = 9.0  # steps of the grid in the unit square
+JITTER_STEPS = 0.45  # of a place, in steps: standard deviation
+POINTS_BETWEEN = 4  # points of the line from one place to the next
 WAYS = {
     0: (
         "50 22 14 17 49 77 84 72 50",
@@ -242,10 +242,10 @@ def written(digit: int, random: np.random.Generator) -> list[Array]:
     strokes = []
     for stroke in way.split("|"):
         given = np.array([[int(x), int(y)] for x, y in map(tuple, stroke.split())], np.float64)
-        places = given + random.normal(0.0, JITTER, given.shape)
+        places = given + random.normal(0.0, JITTER_STEPS, given.shape)
         again = (np.diff(given, axis=0) == 0).all(axis=1)
         places[1:][again] = places[:-1][again]  # corners stay corners
-        x, y = (line := smooth(places) / GRID - 0.5).T
+        x, y = (line := smooth(places) / GRID_STEPS - 0.5).T
         strokes.append((line + np.column_stack([y * y, x * y, x * x]) @ bend) @ shape.T + 0.5)
     return strokes
 
@@ -260,7 +260,7 @@ def smooth(places: Array) -> Array:
     >>> smooth(np.array([[0.0, 0.0], [3.0, 0.0]]))[:, 0].tolist()
     [0.0, 1.0, 2.0, 3.0]
     """
-    t = np.linspace(0.0, 1.0, BETWEEN)[:, None]
+    t = np.linspace(0.0, 1.0, POINTS_BETWEEN)[:, None]
     corners = np.flatnonzero((np.diff(places, axis=0) == 0).all(axis=1)) + 1
     pieces = []
     for part in np.split(places, corners):

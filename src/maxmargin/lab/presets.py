@@ -34,7 +34,7 @@ MULTICLASS_WORDS = {
     "crammer_singer": "jointly (Crammer–Singer)",
 }
 TOURS = ("margin", "kernels", "solvers")
-UNIT = {"x0": -1.0, "x1": 1.0, "y0": -1.0, "y1": 1.0}
+UNIT_VIEW = {"x0": -1.0, "x1": 1.0, "y0": -1.0, "y1": 1.0}
 
 
 def options() -> dict[str, Any]:
@@ -61,7 +61,7 @@ def options() -> dict[str, Any]:
         ],
         "multiclass": [{"name": name, "title": MULTICLASS_WORDS[name]} for name in requests.MULTICLASS],
         "C": {"least": 1e-3, "most": 1e6, "default": 10.0, "scale": "log", "infinite": "inf"},
-        "limits": {"points": requests.MOST_POINTS, "classes": requests.CLASSES, "grid": requests.FINEST},
+        "limits": {"points": requests.MAX_POINTS, "classes": requests.MAX_CLASSES, "grid": requests.GRID_MAX_CELLS},
         "version": __version__,
     }
 
@@ -189,7 +189,7 @@ def _preset(
         "points": [[x, y, int(k)] for x, y, k in data.round(3).tolist()],
         "kernel": kernel,
         "C": C,
-        "view": UNIT,
+        "view": UNIT_VIEW,
     }
 
 

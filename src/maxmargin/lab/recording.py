@@ -13,7 +13,7 @@ from maxmargin.lab.jobs import Run
 from maxmargin.lab.requests import RequestError
 from maxmargin.lab.traces import SOLVERS, resolved_kernel, trace
 
-LONGEST_TITLE = 120
+TITLE_MAX_LETTERS = 120
 
 
 def recording(request: Mapping[str, Any], control: Run | None = None) -> dict[str, Any]:
@@ -46,8 +46,8 @@ def recording(request: Mapping[str, Any], control: Run | None = None) -> dict[st
     if state.get("second"):
         names.append(requests.choice(state, "second", SOLVERS, "smo"))
     title = request.get("title") or f"{' and '.join(SOLVERS[name].title for name in names)}, step by step"
-    if not isinstance(title, str) or len(title) > LONGEST_TITLE:
-        raise RequestError(f"title must be a text of at most {LONGEST_TITLE} characters.", "title")
+    if not isinstance(title, str) or len(title) > TITLE_MAX_LETTERS:
+        raise RequestError(f"title must be a text of at most {TITLE_MAX_LETTERS} characters.", "title")
     X, _ = requests.points(state)
     answers = [trace({**state, "solver": name}, control) for name in names]
     asked = {

@@ -27,12 +27,12 @@ from maxmargin.lab.traces.answers import UNFINISHED, listed, seconds, short
 from maxmargin.runtime.validation import Array
 
 MODELS = ("ridge_poly", "ridge_gauss", "kernel_ridge", "svr")
-MOST_POINTS = 1_000
-MOST_SAMPLES = 400
-SAMPLES = 200
-HIGHEST = 30  # degree
-ILL = 1e12  # a condition number from which on half of the digits and more are lost
-EDGE = 1e-6  # of the tube: how near to it a residual is on it
+REGRESSION_MAX_POINTS = 1_000
+MAX_SAMPLES = 400
+DEFAULT_SAMPLES = 200
+MAX_DEGREE = 30  # degree
+MAX_CONDITION = 1e12  # a condition number from which on half of the digits and more are lost
+EDGE_TOLERANCE = 1e-6  # of the tube: how near to it a residual is on it
 
 
 @np.errstate(over="ignore", invalid="ignore")  # high powers far away are infinite, and None in the answer
@@ -68,7 +68,7 @@ def regress(request: Mapping[str, Any], control: Run | None = None) -> dict[str,
     x, y, settings = _checked(request)
     model = _fitted(x, y, settings, control)
     x0, x1 = _ends(request, x)
-    count = int(requests.number(request, "samples", SAMPLES, least=2, most=MOST_SAMPLES, integer=True))
+    count = int(requests.number(request, "samples", DEFAULT_SAMPLES, least=2, most=MAX_SAMPLES, integer=True))
     at = np.linspace(x0, x1, count)
     f, at_points = model.predict(at[:, None]), model.predict(x[:, None])
     residuals = y - at_points
@@ -117,7 +117,7 @@ def blend(request: Mapping[str, Any], control: Run | None = None) -> dict[str, A
     """
     control = control or Run()
     x, y, settings = _checked(request)
-    at = requests.number(request, "at", least=-2 * requests.FAR, most=2 * requests.FAR)
+    at = requests.number(request, "at", least=-2 * requests.MAX_COORDINATE, most=2 * requests.MAX_COORDINATE)
     model = _fitted(x, y, settings, control)
     value = float(model.predict([[at]])[0])
     intercept = 0.0
@@ -156,23 +156,24 @@ def _checked(request: Mapping[str, Any]) -> tuple[Array, Array, dict[str, Any]]:
     table = requests.rows(request, "points", 2, "x and y")
     if len(table) == 0:
         raise RequestError("There are no points: add some first.", "points")
-    if len(table) > MOST_POINTS:
+    if len(table) > REGRESSION_MAX_POINTS:
         raise RequestError(
-            f"This tab takes at most {MOST_POINTS:,} points, and there are {len(table):,}: remove some.", "points"
+            f"This tab takes at most {REGRESSION_MAX_POINTS:,} points, and there are {len(table):,}: remove some.",
+            "points",
         )
     name = requests.choice(request, "model", MODELS, "ridge_poly")
     if name == "svr" and len(table) < 2:
         raise RequestError("Support vector regression needs two points or more: add another one.", "points")
     found: dict[str, Any] = {"model": name}
     if name == "ridge_poly":
-        found["degree"] = int(requests.number(request, "degree", 3, least=0, most=HIGHEST, integer=True))
+        found["degree"] = int(requests.number(request, "degree", 3, least=0, most=MAX_DEGREE, integer=True))
     else:
         found["sigma"] = requests.number(request, "sigma", 1.0, least=1e-6, most=1e9)
     if name == "ridge_gauss":
         found["centres"] = _centres(request, table[:, 0])
     if name == "svr":
         found["C"] = requests.number(request, "C", 1.0, least=requests.SMALLEST_C, most=requests.LARGEST_C)
-        found["epsilon"] = requests.number(request, "epsilon", 0.1, least=0.0, most=requests.FAR)
+        found["epsilon"] = requests.number(request, "epsilon", 0.1, least=0.0, most=requests.MAX_COORDINATE)
     else:
         found["lambda"] = requests.number(request, "lambda", 0.1, least=0.0, most=1e12)
     return table[:, 0], table[:, 1], found
@@ -184,20 +185,20 @@ def _centres(request: Mapping[str, Any], x: Array) -> list[float] | None:
     if given is None or given == "points":
         return None
     if isinstance(given, list):
-        if not 1 <= len(given) <= MOST_SAMPLES:
-            raise RequestError(f"centres must be 1 to {MOST_SAMPLES} numbers; there are {len(given):,}.", "centres")
-        far = requests.FAR
+        if not 1 <= len(given) <= MAX_SAMPLES:
+            raise RequestError(f"centres must be 1 to {MAX_SAMPLES} numbers; there are {len(given):,}.", "centres")
+        far = requests.MAX_COORDINATE
         return [requests.number({"centres": centre}, "centres", least=-far, most=far) for centre in given]
     if isinstance(given, str):
         raise RequestError('centres must be "points", a number of them, or a list of places.', "centres")
-    count = int(requests.number(request, "centres", least=1, most=MOST_SAMPLES, integer=True))
+    count = int(requests.number(request, "centres", least=1, most=MAX_SAMPLES, integer=True))
     return list(np.linspace(x.min(), x.max(), count).tolist()) if count > 1 else [float(x.min() + x.max()) / 2]
 
 
 def _ends(request: Mapping[str, Any], x: Array) -> tuple[float, float]:
     room = 0.1 * (float(np.ptp(x)) or 1.0)
     frame = {"x0": float(x.min()) - room, "x1": float(x.max()) + room, **requests.part(request, "view")}
-    far = 2 * requests.FAR
+    far = 2 * requests.MAX_COORDINATE
     x0, x1 = (requests.number(frame, name, least=-far, most=far) for name in ("x0", "x1"))
     if not x0 < x1:
         raise RequestError("The view is empty: x0 must be below x1.", "view")
@@ -268,7 +269,7 @@ def _comment(model: Any, x: Array, residuals: Array, condition: float | None, se
     rmse = float(np.sqrt(np.mean(residuals**2)))
     if name == "svr":
         epsilon, C = settings["epsilon"], settings["C"]
-        beyond = int(np.count_nonzero(np.abs(residuals) > epsilon + EDGE * (1.0 + epsilon)))
+        beyond = int(np.count_nonzero(np.abs(residuals) > epsilon + EDGE_TOLERANCE * (1.0 + epsilon)))
         count = len(model.support_)
         rest = "" if count == n else " The others could be removed without changing f."
         return [
@@ -294,7 +295,7 @@ def _comment(model: Any, x: Array, residuals: Array, condition: float | None, se
         first = f"f(x) = w'Phi(x) with {what}: {method}."
     size = float(np.linalg.norm(_coefficients(model, settings, n)))
     lines = [first, f"Root mean square error {rmse:.3g}; the coefficients have length {size:.3g}."]
-    if condition is not None and not condition < ILL:
+    if condition is not None and not condition < MAX_CONDITION:
         text = "singular" if np.isinf(condition) else f"ill-conditioned ({condition:.1e})"
         lines.append(
             f"The linear system is {text}: the curve depends on rounding and on every point. A larger lambda helps."
@@ -335,7 +336,7 @@ def script(state: Mapping[str, Any]) -> str:
 
     x, y, settings = _checked(state)
     x0, x1 = _ends(state, x)
-    count = int(requests.number(state, "samples", SAMPLES, least=2, most=MOST_SAMPLES, integer=True))
+    count = int(requests.number(state, "samples", DEFAULT_SAMPLES, least=2, most=MAX_SAMPLES, integer=True))
     name, gamma = settings["model"], 1.0 / (2.0 * settings.get("sigma", 1.0) ** 2)
     imports = ["from maxmargin.kernel_methods.ridge import BasisRegression"]
     if name == "svr":

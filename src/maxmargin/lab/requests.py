@@ -1,7 +1,7 @@
 """What the page asks for, checked: every refusal is one sentence that names the cause and the remedy.
 
-points      [[x, y, class], ...], at most ``MOST_POINTS`` of them, coordinates finite and at most ``FAR`` away
-class       0, 1, ..., ``CLASSES`` - 1
+points      [[x, y, class], ...], at most ``MAX_POINTS`` of them, coordinates finite and at most ``MAX_COORDINATE`` away
+class       0, 1, ..., ``MAX_CLASSES`` - 1
 C           a number > 0, or "inf"
 kernel      {"name": ..., "gamma": ..., "degree": ..., "coef0": ...}
 view        {"x0", "x1", "y0", "y1"}, the rectangle on the screen
@@ -21,10 +21,10 @@ from maxmargin.kernels import KERNELS
 from maxmargin.runtime.validation import Array, check_choice
 from maxmargin.solvers import solvers_for
 
-MOST_POINTS = 5_000
-CLASSES = 6
-FAR = 1e6
-FINEST = 320  # cells of a grid along a side
+MAX_POINTS = 5_000
+MAX_CLASSES = 6
+MAX_COORDINATE = 1e6
+GRID_MAX_CELLS = 320  # cells of a grid along a side
 # kernels of points in the plane; the others are about histograms, strings and sets
 PLANE_KERNELS = ("linear", "poly", "rbf", "laplacian", "sigmoid")
 MULTICLASS = ("ovo", "ovr", "crammer_singer")
@@ -206,7 +206,7 @@ def part(request: Mapping[str, Any], name: str) -> dict[str, Any]:
     return value
 
 
-def points(request: Mapping[str, Any], classes: int = CLASSES) -> tuple[Array, Array]:
+def points(request: Mapping[str, Any], classes: int = MAX_CLASSES) -> tuple[Array, Array]:
     """The coordinates, shape (n, 2), and the classes of the points.
 
     Examples
@@ -233,12 +233,12 @@ def rows(request: Mapping[str, Any], name: str, width: int, columns: str) -> Arr
     >>> rows({"points": [[0, 1]]}, "points", 2, "x and y")
     array([[0., 1.]])
     """
-    given = request.get(name, [])
+    given, far = request.get(name, []), MAX_COORDINATE
     if not isinstance(given, list):
         raise RequestError(f"{name} must be a list of rows; it is {_short(given)}.", name)
-    if len(given) > MOST_POINTS:
+    if len(given) > MAX_POINTS:
         raise RequestError(
-            f"{len(given):,} points are more than this page can take: {MOST_POINTS:,} is the limit. Leave some out, or "
+            f"{len(given):,} points are more than this page can take: {MAX_POINTS:,} is the limit. Leave some out, or "
             "use the library itself, which has no such limit.",
             name,
         )
@@ -248,9 +248,9 @@ def rows(request: Mapping[str, Any], name: str, width: int, columns: str) -> Arr
                 f"Point {i + 1} must be a list of {width} numbers ({columns}); it is {_short(row)}.", name
             )
         for value in row:
-            if isinstance(value, bool) or not isinstance(value, int | float) or not -FAR <= value <= FAR:
+            if isinstance(value, bool) or not isinstance(value, int | float) or not -far <= value <= far:
                 raise RequestError(
-                    f"Point {i + 1} has {_short(value)} among {columns}: give numbers from -{FAR:,.0f} to {FAR:,.0f}.",
+                    f"Point {i + 1} has {_short(value)} among {columns}: give numbers from -{far:,.0f} to {far:,.0f}.",
                     name,
                 )
     return np.array(given, dtype=np.float64).reshape(-1, width)
@@ -332,13 +332,15 @@ def view(request: Mapping[str, Any]) -> tuple[Array, Array]:
     (array([0., 2., 4.]), array([0., 1.]))
     """
     frame = {"x0": -1.0, "x1": 1.0, "y0": -1.0, "y1": 1.0, **part(request, "view")}
-    x0, x1, y0, y1 = (number(frame, name, least=-2 * FAR, most=2 * FAR) for name in ("x0", "x1", "y0", "y1"))
+    x0, x1, y0, y1 = (
+        number(frame, name, least=-2 * MAX_COORDINATE, most=2 * MAX_COORDINATE) for name in ("x0", "x1", "y0", "y1")
+    )
     if not (x0 < x1 and y0 < y1):
         raise RequestError("The view is empty: x0 must be below x1, and y0 below y1.", "view")
     cells = request.get("grid", [80, 80])
     if not isinstance(cells, list) or len(cells) != 2:
         raise RequestError(f"grid must be two whole numbers, [nx, ny]; it is {_short(cells)}.", "grid")
-    nx, ny = (int(number({"grid": n}, "grid", least=2, most=FINEST, integer=True)) for n in cells)
+    nx, ny = (int(number({"grid": n}, "grid", least=2, most=GRID_MAX_CELLS, integer=True)) for n in cells)
     return np.linspace(x0, x1, nx), np.linspace(y0, y1, ny)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.lab import requests
-from maxmargin.lab.classify import SOFT, parameters
+from maxmargin.lab.classify import SOFT_MARGIN_C, parameters
 from maxmargin.lab.comment import kernel_text
 from maxmargin.lab.jobs import Run
 from maxmargin.lab.one_class import MIN_POINTS
@@ -139,7 +139,7 @@ def classify_script(state: dict[str, Any]) -> str:
             f"    model = {call('SVC', settings)}.fit(X, y)",
             "except InseparableError as error:",
             "    print(error.proof)",
-            f"    model = {call('SVC', {**settings, 'C': SOFT})}.fit(X, y)  # a soft margin instead",
+            f"    model = {call('SVC', {**settings, 'C': SOFT_MARGIN_C})}.fit(X, y)  # a soft margin instead",
         ]
     else:
         lines += [f"model = {call('SVC', settings)}.fit(X, y)"]

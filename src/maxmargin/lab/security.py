@@ -3,7 +3,7 @@
     token      drawn anew at every start; the link carries it once, and a cookie from then on
     Host       127.0.0.1:PORT or localhost:PORT, so that no other name can be made to point here (DNS rebinding)
     Origin     if there is one, the lab's own; what changes something (POST, DELETE) must prove that it has it
-    body       at most ``LARGEST_BODY`` bytes, of JSON
+    body       at most ``BODY_MAX_BYTES`` bytes, of JSON
     headers    the page loads nothing from elsewhere and is in no frame; nothing is kept in a cache but the files of the
                page, which hold no secret
 
@@ -29,9 +29,9 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 COOKIE = "maxmargin_lab"
-LARGEST_BODY = 5_000_000
-BODY_SECONDS = 10.0  # until the next piece of a body must be here: the page is on this computer
-REMEMBERED = 8  # labs whose tokens one cookie holds
+BODY_MAX_BYTES = 5_000_000
+BODY_WAIT_SECONDS = 10.0  # until the next piece of a body must be here: the page is on this computer
+COOKIE_MAX_LABS = 8  # labs whose tokens one cookie holds
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' data: blob:; style-src 'self'; script-src 'self'; "
     "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
@@ -123,7 +123,7 @@ class Guard:
         except Exception:
             if not answered:
                 raise
-            # The page and the terminal have been told; there is nothing more to do.
+            # The page and the terminal have been informed; there is nothing more to do.
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         """Why this request is not ours to answer, whoever sent it."""
@@ -139,7 +139,7 @@ class Guard:
         if scope["method"] == "POST" and _header(scope, "content-type").split(";")[0].strip() != "application/json":
             return 415, "Requests must be JSON: send Content-Type: application/json."
         length = _header(scope, "content-length")
-        if length.isdigit() and int(length) > LARGEST_BODY:
+        if length.isdigit() and int(length) > BODY_MAX_BYTES:
             return 413, TOO_LARGE
         return None
 
@@ -157,7 +157,7 @@ class Guard:
             )
             return
         others = [token for token in _tokens(scope) if not _same(token, self.token)]
-        value = ".".join([self.token, *others][:REMEMBERED])
+        value = ".".join([self.token, *others][:COOKIE_MAX_LABS])
         headers = [
             (b"location", b"/"),
             (b"set-cookie", f"{COOKIE}={value}; HttpOnly; SameSite=Strict; Path=/".encode()),
@@ -170,7 +170,7 @@ class Guard:
         return max((_same(token, self.token) for token in _tokens(scope)), default=False)
 
 
-TOO_LARGE = f"The request is larger than {LARGEST_BODY // 1_000_000} MB: send fewer points, or a smaller picture."
+TOO_LARGE = f"The request is larger than {BODY_MAX_BYTES // 1_000_000} MB: send fewer points, or a smaller picture."
 
 
 def _same(a: str, b: str) -> bool:
@@ -190,7 +190,7 @@ def _tokens(scope: Scope) -> list[str]:
         cookie = SimpleCookie(_header(scope, "cookie")).get(COOKIE)
     except CookieError:
         return []
-    return [] if cookie is None else cookie.value.split(".")[:REMEMBERED]
+    return [] if cookie is None else cookie.value.split(".")[:COOKIE_MAX_LABS]
 
 
 def _limited(receive: Receive) -> Receive:
@@ -203,11 +203,11 @@ def _limited(receive: Receive) -> Receive:
         if complete:
             return await receive()
         try:
-            message = await asyncio.wait_for(receive(), BODY_SECONDS)
+            message = await asyncio.wait_for(receive(), BODY_WAIT_SECONDS)
         except TimeoutError as error:
             raise RequestError("The request did not arrive in time: send it again.", status=408) from error
         seen += len(message.get("body", b""))
-        if seen > LARGEST_BODY:
+        if seen > BODY_MAX_BYTES:
             raise RequestError(TOO_LARGE, status=413)
         complete = not message.get("more_body", False)
         return message

@@ -39,7 +39,7 @@ try:
 except ImportError as error:
     raise ImportError('the lab needs Starlette and uvicorn: pip install "maxmargin[lab]"') from error
 
-PREFERRED = 8753  # port
+PREFERRED_PORT = 8753
 STATIC = Path(__file__).parent / "static"
 # Said here, since a computer's own table may be wrong, and browsers refuse modules of another type.
 TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".html": "text/html"}
@@ -225,7 +225,7 @@ class _Server(uvicorn.Server):
 
 def _preferred() -> socket.socket:
     try:
-        return _listener(PREFERRED)
+        return _listener(PREFERRED_PORT)
     except OSError:
         return _listener(0)
 
@@ -247,7 +247,7 @@ def _listener(port: int) -> socket.socket:
 
 
 def warm_up() -> None:
-    """Load and compile what the first clicks need. What fails here fails again, and is told, when it is asked for.
+    """Load and compile what the first clicks need. What fails here fails again, and is reported, when it is needed.
 
     Examples
     --------
@@ -343,8 +343,8 @@ def _page(sentence: str, status: int) -> Response:
 def _error(request: Request, sentence: str, status: int, field: str | None = None) -> Response:
     if not request.url.path.startswith("/api/"):
         return _page(sentence, status)
-    told = {"error": sentence} if field is None else {"error": sentence, "field": field}
-    return _json(encode(told), status)
+    answer = {"error": sentence} if field is None else {"error": sentence, "field": field}
+    return _json(encode(answer), status)
 
 
 async def _refused(request: Request, error: Exception) -> Response:

@@ -18,7 +18,7 @@ from maxmargin.lab import bundle, presets, requests
 from maxmargin.lab.tabs import TABS, with_tabs
 
 TRACES = ("smo", "coordinate_descent", "pegasos", "perceptron")  # solvers of js/local/traces.js
-MOST_POINTS = 300
+SITE_MAX_POINTS = 300
 
 
 def page(state: dict[str, Any] | None = None) -> str:
@@ -122,10 +122,10 @@ def show(estimator: Any, X: Any, y: Any, *, height: int = 640) -> Shown:
     names, codes = np.unique(np.asarray(y), return_inverse=True)
     if points.ndim != 2 or points.shape[1] != 2:
         raise ValueError(f"X has shape {points.shape}; the lab shows points in the plane: give two columns.")
-    if len(points) > MOST_POINTS or len(names) > requests.CLASSES:
+    if len(points) > SITE_MAX_POINTS or len(names) > requests.MAX_CLASSES:
         raise ValueError(
-            f"The lab in a notebook takes at most {MOST_POINTS} points of {requests.CLASSES} classes; these are "
-            f"{len(points)} of {len(names)}. Take a part of them."
+            f"The lab in a notebook takes at most {SITE_MAX_POINTS} points of {requests.MAX_CLASSES} classes; these "
+            f"are {len(points)} of {len(names)}. Take a part of them."
         )
     parameters = estimator.get_params()
     name = parameters.get("kernel", "linear")

@@ -37,9 +37,9 @@ SOLVERS: Registry[Solver] = Registry(
     make=lambda kind: kind(),
 )
 KERNEL_DEFAULT = "active_set"
-# c_i |x_i|^2 of a typical row up to which its epochs are tried first. Measured on two-class data, sparse (a9a, mushrooms)
-# and dense (covtype, ijcnn1, magic, spambase): up to here a hundred or fewer reach 1e-4, in less time than interior points
-# take, and beyond it may take thousands.
+# c_i |x_i|^2 of a typical row up to which its epochs are tried first. Measured on two-class data, sparse (a9a,
+# mushrooms) and dense (covtype, ijcnn1, magic, spambase): up to here a hundred or fewer reach 1e-4, in less time than
+# interior points take, and beyond it may take thousands.
 EPOCHS_MAX_REACH, EPOCHS_MAX_REACH_DENSE = 4.0, 0.6
 SYSTEM_MAX_SIZE = 1500  # columns, or rows, whose square matrix is factored in a fraction of a second
 SPARSE_SYSTEM_MAX_ROWS = 300  # of text, say: beyond, going through the rows costs less than the square matrix

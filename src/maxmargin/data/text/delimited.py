@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.data.layout import Layout, column_name
-from maxmargin.data.source import BLOCK_BYTES, EMPTY, LINE_MAX_BYTES, DataFileError, Source
+from maxmargin.data.source import BLOCK_BYTES, EMPTY, LINE_MAX_BYTES, DataFileError, Source, csv_reader
 from maxmargin.data.text.arrow_text import arrow_reader, read_block
 from maxmargin.data.text.sniffing import (
     BOOLEANS,
@@ -274,7 +274,7 @@ class DelimitedTable:
         if self.delimiter == " ":
             yield from ((number, text.split()) for number, text in enumerate(lines, line) if text.strip())
             return
-        reader = csv.reader(lines, delimiter=self.delimiter, skipinitialspace=True, strict=True)
+        reader = csv_reader(lines, delimiter=self.delimiter, skipinitialspace=True, strict=True)
         begin = line
         while True:
             try:

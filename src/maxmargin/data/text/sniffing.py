@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from maxmargin.data.layout import Layout, column_name
-from maxmargin.data.source import Source
+from maxmargin.data.source import Source, csv_reader
 
 DELIMITERS = "\t;|,"  # in this order where two would do: a comma may be a decimal one
 MISSING = frozenset(("", "?", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "nat", "nil", "null", "none"))
@@ -134,7 +134,7 @@ def _fields_of(lines: list[str], delimiter: str) -> Iterable[tuple[int, list[str
     if delimiter == " ":
         yield from ((at, line.split()) for at, line in enumerate(lines) if line.strip())
         return
-    reader, at = csv.reader(lines, delimiter=delimiter, skipinitialspace=True), 0
+    reader, at = csv_reader(lines, delimiter=delimiter, skipinitialspace=True), 0
     try:
         for fields in reader:
             if any(field.strip() for field in fields):
@@ -168,7 +168,7 @@ def delimiter_of(lines: list[str]) -> str:
     def score(delimiter: str) -> tuple[int, int]:
         counts: list[int] = []
         try:
-            for fields in csv.reader(sample, delimiter=delimiter, skipinitialspace=True):
+            for fields in csv_reader(sample, delimiter=delimiter, skipinitialspace=True):
                 if fields:
                     counts.append(len(fields))
         except csv.Error:

@@ -107,7 +107,7 @@ class LocalGram(TiledGram):
     """
 
     def __init__(self, plain: TiledGram, cells: Cells) -> None:
-        self.__dict__.update(plain.__dict__)
+        self._share(plain)
         self.cells = cells
         self._sorted: tuple[Array, Side] | None = None  # all rows, cell by cell: which they are, and their side
 

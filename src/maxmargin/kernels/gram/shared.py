@@ -6,6 +6,8 @@ other, which is theirs alone. So the first are computed once and held, and the s
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 
 from maxmargin import _native
@@ -21,15 +23,16 @@ class HeldGram(TiledGram):
     """Tiles whose values are held in memory, in blocks of two sets of rows: the first ``cut``, and the rest.
 
     Values are float32, and those in float64 are still computed by tiles; or they are float64 in the first place.
+
+    plain: the operator whose values are held
+    first, last, cross: K of the first rows, of the last rows, and of the first with the last
     """
 
-    first: Array
-    last: Array
-    cross: Array
     held = True
 
-    def hold(self, first: Array, last: Array, cross: Array) -> None:
-        """Take K of the first rows, of the last rows, and of the first with the last."""
+    def __init__(self, plain: TiledGram, first: Array, last: Array, cross: Array) -> None:
+        self._share(plain)
+        self.plain, self.threads = plain, 1
         self.first, self.last, self.cross, self.cut = first, last, cross, len(first)
         self.double = first.dtype == np.float64
         self.single_is_exact = self.single_is_exact or self.double
@@ -51,9 +54,9 @@ class HeldGram(TiledGram):
 
     def subset(self, rows: Array) -> TiledGram:
         """Plain tiles: the values that are held belong to other rows."""
-        plain = TiledGram.__new__(TiledGram)
-        plain.__dict__.update(super().subset(rows).__dict__)
-        return plain
+        plain = copy.copy(self.plain)
+        plain._share(self)
+        return plain.subset(rows)
 
     def stored(self) -> tuple[Array, Array]:
         if not self.double:
@@ -133,9 +136,7 @@ class ClassBlocks:
         """The operator of two classes' rows, one class after the other. Its cross block lives in the thread's scratch
         memory: one pair a thread at a time."""
         a, b = self.members[i], self.members[j]
-        gram = HeldGram.__new__(HeldGram)
-        gram.__dict__.update(self.gram.subset(np.concatenate((a, b))).__dict__)
-        gram.threads = 1
-        gram.hold(self.own[i], self.own[j], self._block(i, j, self.gram.scratch))
+        plain = self.gram.subset(np.concatenate((a, b)))
+        gram = HeldGram(plain, self.own[i], self.own[j], self._block(i, j, self.gram.scratch))
         gram.evaluations += len(a) * len(b)
         return gram

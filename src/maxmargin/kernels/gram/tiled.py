@@ -154,6 +154,13 @@ class TiledGram(KernelGram):
         self.side = Side.of(X, form, self.shift, np.float32, columns=self.columns, stop=stop)
         self.single_is_exact = not form.single_suffices(self.side.typical, self.side.longest)
 
+    def _share(self, other: TiledGram) -> None:
+        """Be an operator on the rows of another one: the same points, packed once, and the same memory."""
+        self.kernel, self.X, self.threads, self.n = other.kernel, other.X, other.threads, other.n
+        self.form, self.shift, self.columns, self.side = other.form, other.shift, other.columns, other.side
+        self.index, self.place, self.single_is_exact = other.index, other.place, other.single_is_exact
+        self.scratch, self.budget, self.evaluations = other.scratch, other.budget, other.evaluations
+
     def subset(self, rows: Array) -> TiledGram:
         """Some of the rows, without a copy of them."""
         part = copy.copy(self)

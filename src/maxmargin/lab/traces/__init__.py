@@ -2,7 +2,7 @@
 
 ``SOLVERS`` lists the methods; each is a file with the mathematics at its top and one generator of steps. ``trace`` runs
 one on the points of the page and answers with frames: the multipliers after a step, what can be said of them
-(:func:`~maxmargin.lab.traces.lesson.look`), and a sentence. Of long runs the first steps are all there, later ones
+(:func:`~maxmargin.lab.traces.lesson.evaluate`), and a sentence. Of long runs the first steps are all there, later ones
 thinned (:class:`~maxmargin.lab.traces.lesson.Thinned`). ``trace_values`` gives the
 decision function of any frame on a grid, so that frames themselves stay small.
 
@@ -27,16 +27,16 @@ from maxmargin.lab.jobs import Run
 from maxmargin.lab.requests import RequestError
 from maxmargin.lab.traces import active_set, barrier, coordinate_descent, newton, pegasos, perceptron, smo, subgradient
 from maxmargin.lab.traces.answers import encoded, grid_points, listed, seconds, short
-from maxmargin.lab.traces.lesson import Lesson, Step, Thinned, look, look_perceptron
+from maxmargin.lab.traces.lesson import Lesson, Step, Thinned, evaluate, evaluate_perceptron
 from maxmargin.lab.traces.script import script
 from maxmargin.runtime.validation import Array
 
 __all__ = ["SOLVERS", "Method", "script", "trace", "trace_values"]
 
-MOST_POINTS = 300  # whose every multiplier is sent with every frame
-MOST_STEPS = 50_000
-MOST_SECONDS = 3.0  # for the steps; nobody waits longer for a film
-ROUNDING = 1e-9  # of the largest eigenvalue of K: a negative one beyond it is no rounding
+TRACE_MAX_POINTS = 300  # whose every multiplier is sent with every frame
+TRACE_MAX_STEPS = 50_000
+TRACE_MAX_SECONDS = 3.0  # for the steps; nobody waits longer for a film
+NEGATIVE_MAX_SHARE = 1e-9  # of the largest eigenvalue of K: a negative one beyond it is no rounding
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def trace(request: Mapping[str, Any], control: Run | None = None) -> dict[str, A
     method = SOLVERS[name]
     lesson, parameters = _lesson(request, name)
     limit = method.limit or min(10_000, max(1_000, 40 * lesson.n))
-    limit = int(requests.number(request, "max_iterations", limit, least=1, most=MOST_STEPS, integer=True))
+    limit = int(requests.number(request, "max_iterations", limit, least=1, most=TRACE_MAX_STEPS, integer=True))
     final = _final(lesson, parameters, name, control)
     thinned, stopped, began = Thinned(), "", control.seconds
     for step in method.steps(lesson, limit) if method.bounded else method.steps(lesson):
@@ -123,7 +123,7 @@ def trace(request: Mapping[str, Any], control: Run | None = None) -> dict[str, A
             break
         if thinned.count % 16 == 0:
             control.check()
-            if control.stop() is not None or control.seconds - began > MOST_SECONDS:
+            if control.stop() is not None or control.seconds - began > TRACE_MAX_SECONDS:
                 stopped = "stopped at the time limit"
                 break
     frames = [_frame(lesson, name, at, step, parameters["kernel"] == "linear") for at, step in thinned]
@@ -240,7 +240,7 @@ def resolved_kernel(request: Mapping[str, Any], X: Array) -> dict[str, Any]:
 
 
 def _lesson(request: Mapping[str, Any], name: str) -> tuple[Lesson, dict[str, Any]]:
-    X, y = two_classes(request, MOST_POINTS, "This tab")
+    X, y = two_classes(request, TRACE_MAX_POINTS, "This tab")
     C, parameters = requests.penalty(request), requests.kernel(request)
     method = SOLVERS[name]
     if math.isinf(C) and not method.hard:
@@ -258,7 +258,7 @@ def _lesson(request: Mapping[str, Any], name: str) -> tuple[Lesson, dict[str, An
     if not method.indefinite and parameters["kernel"] in ("sigmoid", "poly"):
         eigenvalues = np.linalg.eigvalsh(K)
         title = method.title[0].lower() + method.title[1:]
-        if eigenvalues[0] < -ROUNDING * abs(eigenvalues[-1]) * len(X):
+        if eigenvalues[0] < -NEGATIVE_MAX_SHARE * abs(eigenvalues[-1]) * len(X):
             raise RequestError(
                 f"On these points the {parameters['kernel']} kernel has negative eigenvalues, and {title} needs one "
                 "that has none: choose another kernel, or SMO.",
@@ -277,7 +277,7 @@ def _lesson(request: Mapping[str, Any], name: str) -> tuple[Lesson, dict[str, An
 
 
 def _frame(lesson: Lesson, name: str, at: int, step: Step, linear: bool) -> dict[str, Any]:
-    seen = look_perceptron(lesson, step) if name == "perceptron" else look(lesson, step)
+    seen = evaluate_perceptron(lesson, step) if name == "perceptron" else evaluate(lesson, step)
     b = step.b if step.b is not None else seen.b
     y = lesson.y
     return {
@@ -301,7 +301,7 @@ def _frame(lesson: Lesson, name: str, at: int, step: Step, linear: bool) -> dict
 
 def _final(lesson: Lesson, parameters: dict[str, Any], name: str, control: Run) -> dict[str, Any]:
     """The exact solution, by the production solver. The squared hinge is a hard margin with K + I / (2 C)."""
-    left: dict[str, Any] = {"max_seconds": min(MOST_SECONDS, seconds(control)), "tol": 1e-7}
+    left: dict[str, Any] = {"max_seconds": min(TRACE_MAX_SECONDS, seconds(control)), "tol": 1e-7}
     try:
         if lesson.squared:
             model = SVC(C=math.inf, kernel="precomputed", **left)
@@ -319,7 +319,7 @@ def _final(lesson: Lesson, parameters: dict[str, Any], name: str, control: Run) 
     a = np.zeros(lesson.n)
     a[model.support_] = model.dual_coef_[0]
     step = Step(a, lesson.K @ a, "", b=float(model.intercept_[0]))
-    seen = look(lesson, step)
+    seen = evaluate(lesson, step)
     norm = math.sqrt(max(0.0, float(a @ step.f)))
     return {
         "alpha": listed(np.abs(a)),
@@ -351,7 +351,7 @@ def _ended(name: str, steps: int, stopped: str, converged: bool, last: dict[str,
     if last["primal"] is None or not final["primal"]:
         return f"{title} took {steps:,} step{plural}."
     above = max(0.0, last["primal"] / final["primal"] - 1)
-    if SOLVERS[name].bounded:  # it has no test of its own, and ends where it was told to
+    if SOLVERS[name].bounded:  # it has no test of its own, and ends at its limit
         state = f"stopped at its limit of {steps - bool(last.get('average')):,} steps"
     else:
         state = f"converged after {steps:,} step{plural}" if converged else stopped or f"stopped after {steps:,} steps"

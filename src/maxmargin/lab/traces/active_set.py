@@ -20,7 +20,7 @@ import numpy as np
 from maxmargin.lab.traces.lesson import Lesson, Step, moved, number, point, solved
 from maxmargin.runtime.validation import Array
 
-RIDGE = 1e-11  # of the mean diagonal: points on one line in feature space leave K_FF singular
+RIDGE_SHARE = 1e-11  # of the mean diagonal: points on one line in feature space leave K_FF singular
 
 
 def steps(lesson: Lesson) -> Iterator[Step]:
@@ -69,7 +69,7 @@ def direction(K: Array, g: Array, F: Array) -> tuple[Array, float]:
     system = np.zeros((m + 1, m + 1))
     system[:m, :m] = K[np.ix_(F, F)]
     size = float(np.trace(system)) / m or 1.0
-    system[np.arange(m), np.arange(m)] += RIDGE * size
+    system[np.arange(m), np.arange(m)] += RIDGE_SHARE * size
     system[:m, m] = system[m, :m] = -size  # the border has the size of the matrix, or its digits are lost
     found = solved(system, np.append(-g[F], 0.0))
     return found[:m], float(found[m]) * size

@@ -11,7 +11,7 @@ import numpy as np
 from maxmargin.lab.jobs import Run
 from maxmargin.runtime.validation import Array
 
-MOST_SECONDS = 2.0  # for a fit of these tabs: points on a canvas take milliseconds
+ANSWER_MAX_SECONDS = 2.0  # for a fit of these tabs: points on a canvas take milliseconds
 UNFINISHED = "The solver was stopped before it had converged: bring the points nearer to 0, or lower C."
 
 
@@ -75,4 +75,4 @@ def grid_points(xs: Array, ys: Array) -> Array:
 def seconds(control: Run) -> float:
     """What a fit may take: what is left to the request, and not too much of it."""
     left = control.seconds_left
-    return MOST_SECONDS if left is None else min(MOST_SECONDS, left)
+    return ANSWER_MAX_SECONDS if left is None else min(ANSWER_MAX_SECONDS, left)

@@ -138,7 +138,7 @@ def solved(system: Array, right: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Look:
+class Evaluation:
     """Where a step has led: the intercept, both objectives, and the largest violation of the conditions."""
 
     b: float
@@ -147,22 +147,22 @@ class Look:
     violation: float
 
 
-def look(lesson: Lesson, step: Step) -> Look:
+def evaluate(lesson: Lesson, step: Step) -> Evaluation:
     """What can be said of a step without trusting its solver.
 
     The primal objective is that of f with the solver's own intercept, or else with the best one. The dual objective is
     that of the coefficients, moved to the nearest feasible ones if need be: a bound from below in any case."""
-    return _look_squared(lesson, step) if lesson.squared else _look_hinge(lesson, step)
+    return _evaluate_squared(lesson, step) if lesson.squared else _evaluate_hinge(lesson, step)
 
 
-def look_perceptron(lesson: Lesson, step: Step) -> Look:
+def evaluate_perceptron(lesson: Lesson, step: Step) -> Evaluation:
     """Its own objective, sum_i max(0, -y_i (f_i + b)), which has no dual; its largest term is the violation."""
     b = step.b or 0.0
     losses = np.maximum(0.0, -lesson.y * (step.f + b))
-    return Look(b, float(losses.sum()), math.nan, float(losses.max()))
+    return Evaluation(b, float(losses.sum()), math.nan, float(losses.max()))
 
 
-def _look_hinge(lesson: Lesson, step: Step) -> Look:
+def _evaluate_hinge(lesson: Lesson, step: Step) -> Evaluation:
     problem, y = lesson.dual, lesson.y
     a, f = step.a, step.f
     feasible = problem.feasible(a)
@@ -174,16 +174,16 @@ def _look_hinge(lesson: Lesson, step: Step) -> Look:
     if math.isinf(lesson.C):
         offset = optimality.offsets(problem, feasible, gradient)
         found = optimality.certify(problem, feasible, f, offset)
-        return Look(problem.scalars(offset).intercept, found.primal, dual, violation)
+        return Evaluation(problem.scalars(offset).intercept, found.primal, dual, violation)
     b = step.b
     if b is None:
         b = Hinge().best_intercept(y - step.f, y, lesson.penalties) if lesson.intercept else 0.0
     norm2 = max(0.0, float(a @ step.f))
     slack = np.maximum(0.0, 1.0 - y * (step.f + b))
-    return Look(b, 0.5 * norm2 + lesson.C * float(slack.sum()), dual, violation)
+    return Evaluation(b, 0.5 * norm2 + lesson.C * float(slack.sum()), dual, violation)
 
 
-def _look_squared(lesson: Lesson, step: Step) -> Look:
+def _evaluate_squared(lesson: Lesson, step: Step) -> Evaluation:
     """At the best b the multipliers alpha_i = 2 C slack_i have sum y_i alpha_i = 0, and are dual feasible."""
     y, C = lesson.y, lesson.C
     b = SquaredHinge().best_intercept(y - step.f, y, lesson.penalties)
@@ -194,7 +194,7 @@ def _look_squared(lesson: Lesson, step: Step) -> Look:
     inside = np.maximum(0.0, 1.0 - y * (step.f + own))
     primal = 0.5 * max(0.0, float(step.a @ step.f)) + C * float(inside @ inside)
     # The gradient of the objective in function space: zero where every coefficient is what its slack asks for.
-    return Look(own, primal, dual, float(np.max(np.abs(step.a - 2 * C * y * inside), initial=0.0)) / (2 * C))
+    return Evaluation(own, primal, dual, float(np.max(np.abs(step.a - 2 * C * y * inside), initial=0.0)) / (2 * C))
 
 
 class Thinned:

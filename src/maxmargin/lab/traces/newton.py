@@ -20,7 +20,7 @@ import numpy as np
 from maxmargin.lab.traces.lesson import Lesson, Step, solved
 from maxmargin.runtime.validation import Array
 
-HALVINGS = 60
+MAX_HALVINGS = 60
 
 
 def steps(lesson: Lesson) -> Iterator[Step]:
@@ -82,7 +82,7 @@ def _length(lesson: Lesson, a: Array, f: Array, b: float, da: Array, df: Array, 
     if slope(0.0) >= -scale:
         return 0.0
     low, high = 0.0, 1.0
-    for _ in range(HALVINGS):
+    for _ in range(MAX_HALVINGS):
         t = (low + high) / 2
         low, high = (t, high) if slope(t) < 0 else (low, t)
     return (low + high) / 2

@@ -27,7 +27,7 @@ def steps(lesson: Lesson, most: int) -> Iterator[Step]:
     drawn = np.random.default_rng(lesson.seed).integers(n, size=most)
     a, f, b = np.zeros(n), np.zeros(n), 0.0
     mean: tuple[Array, Array] = (np.zeros(n), np.zeros(n))
-    yield Step(a, f, "w = 0. Each step draws one point at random and looks at nothing else.", b=b)
+    yield Step(a, f, "w = 0. Each step draws one point at random and uses no other.", b=b)
     for t, i in enumerate(drawn.tolist(), start=1):
         margin, eta = float(y[i] * (f[i] + b)), 1.0 / t
         a *= 1.0 - eta

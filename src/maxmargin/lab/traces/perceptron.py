@@ -16,7 +16,7 @@ import numpy as np
 
 from maxmargin.lab.traces.lesson import Lesson, Step, number, point
 
-MOST_LOOKS = 200_000
+MAX_POINTS_PASSED = 200_000
 
 
 def steps(lesson: Lesson) -> Iterator[Step]:
@@ -31,7 +31,7 @@ def steps(lesson: Lesson) -> Iterator[Step]:
         b=b,
         more={"mistakes": 0},
     )
-    for _ in range(MOST_LOOKS):
+    for _ in range(MAX_POINTS_PASSED):
         margin = float(y[i] * (f[i] + b))
         since += 1
         if margin <= 0:

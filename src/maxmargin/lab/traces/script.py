@@ -32,16 +32,16 @@ def script(state: Mapping[str, Any]) -> str:
     ...
     """
     from maxmargin.lab.script import call, heading, literal, value_text
-    from maxmargin.lab.traces import MOST_POINTS, MOST_STEPS, SOLVERS, two_classes
+    from maxmargin.lab.traces import SOLVERS, TRACE_MAX_POINTS, TRACE_MAX_STEPS, two_classes
 
     name = requests.choice(state, "solver", SOLVERS, "smo")
-    X, _ = two_classes(state, MOST_POINTS, "This tab")
+    X, _ = two_classes(state, TRACE_MAX_POINTS, "This tab")
     y = requests.points(state)[1]
     C, kernel = requests.penalty(state), requests.kernel(state)
     own: dict[str, Any] = {}
     if state.get("tol") is not None:
         own["tol"] = requests.number(state, "tol", least=1e-8, most=1.0)
-    for key, most in (("seed", 2**31 - 1), ("max_iterations", MOST_STEPS)):
+    for key, most in (("seed", 2**31 - 1), ("max_iterations", TRACE_MAX_STEPS)):
         if state.get(key) is not None:
             own[key] = int(requests.number(state, key, least=0, most=most, integer=True))
     given = {"solver": name, "C": "inf" if np.inf == C else C, **own}

@@ -108,6 +108,17 @@ class Slots:
 
 
 @dataclass(frozen=True)
+class Position:
+    """Where pair steps begin."""
+
+    # a, gradient: of all variables
+    a: Array
+    gradient: Array
+    diagonal: Array  # of K, for all rows
+    middle: Array  # of each group: between the two sides' gradients
+
+
+@dataclass(frozen=True)
 class Steps:
     """What pair steps did: the variables, their values and changes, the gain of the dual objective, and how many."""
 
@@ -122,18 +133,15 @@ def pair_steps(
     problem: DualProblem,
     gram: Gram,
     slots: Slots,
-    a: Array,
-    gradient: Array,
-    diagonal: Array,
-    middle: Array,
+    position: Position,
     *,
     dtype: type,
     target: float,
     limit: int,
     control: Control,
 ) -> Steps:
-    """Pair steps on the slots' variables until their violation is at most ``target``; at most ``limit``. ``a`` and
-    ``gradient`` are those of all variables, ``diagonal`` that of all rows, and ``middle`` that of each group."""
+    """Pair steps on the slots' variables until their violation is at most ``target``; at most ``limit``."""
+    a, gradient, middle = position.a, position.gradient, position.middle
     real, begin, end, size = slots.real, slots.begin, slots.end, len(slots.variable)
     v = slots.variable[real]
     K = _matrix(problem, gram, slots.variable, dtype, control)
@@ -145,7 +153,7 @@ def pair_steps(
     x[real], lower[real], upper[real] = a[v], problem.lower[v], problem.upper[v]
     offset = np.repeat(middle, end - begin)
     g[real] = gradient[v] - offset[real]
-    curvature[real] = diagonal[problem.row[v]]
+    curvature[real] = position.diagonal[problem.row[v]]
     rise[real[x[real] < upper[real]]] = 0
     fall[real[x[real] > lower[real]]] = 0
     if slots.zero_slot is not None:

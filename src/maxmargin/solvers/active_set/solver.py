@@ -33,7 +33,7 @@ from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import Halted
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.active_set.nearly_diagonal import solve_nearly_diagonal
-from maxmargin.solvers.active_set.pair_steps import BoxVariables, Slots, pair_steps, reserve_matrix
+from maxmargin.solvers.active_set.pair_steps import BoxVariables, Position, Slots, pair_steps, reserve_matrix
 from maxmargin.solvers.active_set.parts import falls_apart, solve_parts
 from maxmargin.solvers.active_set.small_dense import solve_small_dense
 from maxmargin.solvers.base import KernelSolver
@@ -185,10 +185,7 @@ class _Run:
             self.problem,
             self.gram,
             Slots.of(W, self.group, self.n_groups, self.untied),
-            self.a,
-            self.gradient,
-            self.diagonal,
-            middle,
+            Position(self.a, self.gradient, self.diagonal, middle),
             dtype=dtype,
             target=target,
             limit=self.limit - self.n_iter,
