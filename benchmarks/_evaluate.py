@@ -32,7 +32,7 @@ from scipy.spatial.distance import cdist
 
 KINDS = ("OneClassSVM", "SVR", "SVC", "NuSVR", "NuSVC")
 IMPLIED_RESOLUTION = 1e-8  # relative, of a bound that is computed from a sum of coefficients
-BLOCK = 2_000_000  # kernel values computed at a time, in each thread
+TILE_ROWS, TILE_ANCHORS = 1024, 512  # of kernel values computed at a time, in each thread: 4 MB
 
 
 @dataclass(frozen=True)
@@ -208,13 +208,17 @@ def _values(kernel: Kernel, X: Any, anchors: Any, columns: np.ndarray) -> np.nda
     F = np.zeros((n, columns.shape[1]))
     if kernel.name == "rbf" and not sp.issparse(X):
         X, anchors = X - X.mean(axis=0), anchors - X.mean(axis=0)
-    step = max(1, BLOCK // max(1, m))
+    panels = [slice(start, start + TILE_ANCHORS) for start in range(0, m, TILE_ANCHORS)]
+    right = [anchors[panel] for panel in panels]
 
-    def block(start: int) -> None:
-        F[start : start + step] = kernel(X[start : start + step], anchors) @ columns
+    def strip(start: int) -> None:
+        rows = slice(start, start + TILE_ROWS)
+        left = X[rows]
+        for panel, part in zip(panels, right, strict=True):
+            F[rows] += kernel(left, part) @ columns[panel]
 
     with ThreadPoolExecutor() as pool:
-        list(pool.map(block, range(0, n, step)))
+        list(pool.map(strip, range(0, n, TILE_ROWS)))
     return F
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from ._data import RECIPES, Arrays, Recipe
 COVTYPE_TRAIN = 464_809  # four fifths of the rows, as published
 TORGO_ROWS = 40_768  # of fried and 2dplanes
 HIGGS_COLUMNS = 28
+GENERATED_AT_ONCE = 1_000_000  # rows
 
 
 def globally_standardised(arrays: Arrays) -> Arrays:
@@ -56,16 +58,20 @@ def wide_regression() -> Arrays:
     return {"X": X, "y": y}
 
 
-def generated(rows: int) -> tuple[Any, Any]:
-    """Rows of 28 columns in float32, whose class depends on distances: a million at a time, so that it takes no more
-    memory than it has."""
-    X, y = np.empty((rows, HIGGS_COLUMNS), np.float32), np.empty(rows, np.int8)
-    for start in range(0, rows, 1_000_000):
+def generated_batches(rows: int, first: int = 0) -> Iterator[tuple[Any, Any]]:
+    """Rows of 28 columns in float32 from row ``first`` on, whose class depends on distances, a million at a time."""
+    for start in range(first, first + rows, GENERATED_AT_ONCE):
         rng = np.random.default_rng(start)
-        part = X[start : start + 1_000_000]
-        part[:] = rng.standard_normal(part.shape, dtype=np.float32)
-        radius = np.square(part[:, :7]).sum(axis=1) + rng.standard_normal(len(part))
-        y[start : start + 1_000_000] = radius > 7
+        X = rng.standard_normal((min(GENERATED_AT_ONCE, first + rows - start), HIGGS_COLUMNS), dtype=np.float32)
+        yield X, np.square(X[:, :7]).sum(axis=1) + rng.standard_normal(len(X)) > 7
+
+
+def generated(rows: int) -> tuple[Any, Any]:
+    """The same in memory, which it fills without a second copy."""
+    X, y = np.empty((rows, HIGGS_COLUMNS), np.float32), np.empty(rows, np.int8)
+    for t, (part, labels) in enumerate(generated_batches(rows)):
+        at = slice(t * GENERATED_AT_ONCE, t * GENERATED_AT_ONCE + len(part))
+        X[at], y[at] = part, labels
     return X, y
 
 

@@ -56,7 +56,8 @@ Ended solve_blocks(State<T>& z, double goal, const Stop* stop, int64_t& steps, A
     transposed(cross, rows_in(g, i), rows_in(g, j), wide[1], back, wide[0]);
     rows.block[0][1] = cross, rows.block[1][0] = back, rows.block[1][1] = block_of<T>(s.blocks, g.count, j, j);
   }
-  for (int64_t v = 0; v < z.layout.size; v++) z.x.diagonal[v] = z.layout.real(v) ? rows(v, z.layout.run(v))[v] : T(0);
+  if (s.points.indptr || ones(s.points.form.kind))
+    for (int64_t v = 0; v < z.layout.size; v++) z.x.diagonal[v] = z.layout.real(v) ? rows(v, z.layout.run(v))[v] : T(0);
   return solve_with<T>(z, rows, goal, step_limit(s, z.layout), stop, steps);
 }
 
@@ -107,8 +108,9 @@ void solve_tiles(const Batch& s, const Layout& layout, int64_t p, const Stop* st
   }
   State<T> z(s, layout, p, arena);
   const size_t before = arena->used;
-  // Blocks have their diagonal; panels of CSR points hold only some of the columns.
-  if (s.source != BLOCKS && !ones(s.points.form.kind)) diagonal_of<T>(s, layout, panels, v, z.x.diagonal);
+  // Panels of CSR points hold only some of the columns: their diagonal is that of blocks. Dense points have the same
+  // one with and without blocks, for any number of threads.
+  if (!s.points.indptr && !ones(s.points.form.kind)) diagonal_of<T>(s, layout, panels, v, z.x.diagonal);
   const bool twice = sizeof(T) == sizeof(double);
   const double goal = twice ? s.problems.tol : maximum(s.problems.tol, FLOAT32_LEAST_GOAL);
   int64_t steps = 0, evaluations = 0;
@@ -122,7 +124,7 @@ void solve_tiles(const Batch& s, const Layout& layout, int64_t p, const Stop* st
   }
   arena->used = before;
   if constexpr (sizeof(T) == sizeof(float)) {
-    if (ended != ASKED && !s.points.indptr) {
+    if (ended != ASKED && ended != TRIED && !s.points.indptr) {
       refine_deciding_rows(z, arena);
       double rise[2], fall[2];
       if (z.conditions(rise, fall) > s.problems.tol && steps < s.problems.max_steps && !stop_asked(stop))

@@ -105,7 +105,7 @@ struct SharedRows {
 };
 
 enum Rule : int32_t { C_SVC, NU_SVC, EPS_SVR, NU_SVR, ONE_CLASS, QUANTILE };
-enum Status : int8_t { OPTIMAL, CREEPS, MAX_STEPS, STOPPED, NOT_BEGUN };
+enum Status : int8_t { OPTIMAL, CREEPS, MAX_STEPS, STOPPED, NOT_BEGUN, GIVEN_UP };
 
 struct Problems {
   int64_t count;
@@ -113,6 +113,11 @@ struct Problems {
   bool joined;  // one equality over both runs
   double tol, epsilon;
   int64_t max_steps;
+  // A trial, if check_step > 0: it is given up after max_steps, or after check_step steps if more than most_entering
+  // variables became nonzero in the last TRIAL_WINDOW_STEPS of them. Support vectors are then still coming in. If it
+  // goes_on, the batch then starts again from there, where blocks_follow with all of K in blocks.
+  int64_t check_step, most_entering;
+  bool goes_on, blocks_follow;
   const int64_t* segments;  // (count, 2): the second is -1 where there is one run
   const int64_t* at;        // count + 1: the variables of a problem in the arrays below, run after run
   const double *linear, *lower, *upper;

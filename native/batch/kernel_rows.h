@@ -148,6 +148,7 @@ template <class T> struct MadeRows {
   }
 
   template <class Values> void make_from(Values&& values, int64_t wanted) {
+    if (made >= MADE_ROWS_MAX * layout.kernel_size) at_once = s.rows_at_once;
     int64_t chosen[MADE_ROWS_MAX];
     const int64_t count = at_once <= 1 ? (chosen[0] = wanted, 1) : choose(wanted, chosen);
     for (int64_t t = 0; t < count; t++) {

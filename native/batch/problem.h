@@ -32,6 +32,8 @@ template <class T> struct State {
     linear = take<double>(arena, n), f = take<double>(arena, n), gradient = take<double>(arena, n);
     summed = take<double>(arena, n);
     x.runs = layout.runs, x.joined = s.problems.joined || layout.runs == 1;
+    x.check_step = s.problems.check_step, x.most_entering = s.problems.most_entering;
+    x.limited = x.check_step > 0 && !s.problems.goes_on ? TRIED : LIMIT;
     int64_t at = s.problems.at[problem], slot = 0;
     for (int k = 0; k < layout.runs; k++) {
       const int64_t rows = rows_in(s.segments, layout.segment[k]);
@@ -98,10 +100,10 @@ template <class T> struct State {
         }
       }
       ended = pair_steps<T, ONES>(x, rows, T(0.9 * goal), max_steps, stop, steps);
-      if (ended == ASKED) {  // who stops a run does not wait for f to be computed anew
+      if (ended == ASKED || ended == TRIED) {  // who stops a run does not wait for f to be computed anew
         for (int k = 0; k < x.runs; k++)
           for (int64_t v = x.begin[k]; v < x.end[k]; v++) f[v] = double(x.g[v]) + middle[k] - linear[v];
-        return ASKED;
+        return ended;
       }
       sum_rows(rows);
     }
@@ -136,7 +138,9 @@ MadeRows<T> made_rows(State<T>& z, const T* const* panels, const T* const* v, bo
   const int64_t width = !shared ? n : alone ? 1 : maximum(z.layout.padded[0], z.layout.padded[1]);
   int64_t capacity = int64_t(z.s.row_bytes / double(width * int64_t(sizeof(T))));
   capacity = minimum(maximum<int64_t>(capacity, 2 * MADE_ROWS_MAX), n + 2 * MADE_ROWS_MAX);
-  MadeRows<T> rows{z.s,     z.layout, z.x,     {panels[0], panels[1]}, {v[0], v[1]}, z.s.rows_at_once, width, capacity, 0, 0, 0,
+  const bool trial = z.s.problems.check_step > 0;  // which most problems that are tried do not pass
+  const int64_t at_once = trial ? minimum<int64_t>(TILE_ROWS, z.s.rows_at_once) : z.s.rows_at_once;
+  MadeRows<T> rows{z.s,     z.layout, z.x,     {panels[0], panels[1]}, {v[0], v[1]}, at_once, width, capacity, 0, 0, 0,
                    nullptr, nullptr,  nullptr, nullptr,                {-1, -1},     shared};
   rows.points = take<T>(arena, MADE_ROWS_MAX * (d + 1));
   rows.of = take<T*>(arena, n);
@@ -292,6 +296,7 @@ template <class T> void publish(State<T>& z, Ended ended, int64_t steps, int64_t
   out.steps[p] = steps, out.evaluations[p] = evaluations, out.support[p] = support;
   out.status[p] = violation <= q.tol      ? OPTIMAL
                   : ended == ASKED        ? STOPPED
+                  : ended == TRIED        ? GIVEN_UP
                   : steps >= q.max_steps  ? MAX_STEPS
                                           : CREEPS;
 }

@@ -99,7 +99,8 @@ class PackedPoints {
   void pack(Batch& s, const BatchTable& level, Crew& crew) {
     const size_t slots = size_t(s.segments.slots), entries = slots * size_t(s.packed.columns);
     s.integers = {};
-    if (level.integer_tiles && s.source == TILES && !s.twice && s.points.form.norms && pack_integers(s, level, crew)) return;
+    const bool may_be_integers = s.source == TILES && !s.problems.goes_on && !s.twice && s.points.form.norms;
+    if (level.integer_tiles && may_be_integers && pack_integers(s, level, crew)) return;
     if (s.twice) {
       panels64_ = memory<double>(entries), v64_ = memory<double>(slots);
       s.packed.panels64 = panels64_.get(), s.packed.v64 = v64_.get();
@@ -296,6 +297,11 @@ void run(Batch& s, const RunOptions& options) {
   s.row_bytes = (options.budget - (own.empty() ? 0.0 : double(shared_bytes))) / options.threads;
   size_t bytes = level.arena_bytes(&s, largest);
   if (s.points.indptr) bytes = std::max(bytes, size_t(s.segments.slots) * 8);
+  if (s.problems.blocks_follow) {
+    s.source = BLOCKS;
+    bytes = std::max(bytes, level.arena_bytes(&s, largest));
+    s.source = TILES;
+  }
   Crew crew(options.threads, bytes, options.stop_asked);
   PackedPoints points;
   if (s.source != STORED) points.pack(s, level, crew);
@@ -323,7 +329,27 @@ void run(Batch& s, const RunOptions& options) {
           crew.each(count, [&](int64_t k, Arena*, const Stop* stop) { work(k, stop); });
         });
   };
-  if (!stages) return solve(tasks);
+  std::vector<int64_t> before(2 * tasks.size(), 0);  // steps and evaluations of the trial
+  const auto add_trial = [&](const std::vector<int64_t>& chosen) {
+    for (const int64_t p : chosen) {
+      s.results.steps[p] += before[size_t(2 * p)], s.results.evaluations[p] += before[size_t(2 * p + 1)];
+      if (before[size_t(2 * p)] > 0 && s.results.status[p] == NOT_BEGUN) s.results.status[p] = STOPPED;
+    }
+  };
+  if (!stages) {
+    solve(tasks);
+    const auto given_up = [&](int64_t p) { return s.results.status[p] == GIVEN_UP; };
+    if (!s.problems.goes_on || !std::all_of(tasks.begin(), tasks.end(), given_up)) return;
+    for (const int64_t p : tasks)
+      before[size_t(2 * p)] = s.results.steps[p], before[size_t(2 * p + 1)] = s.results.evaluations[p];
+    s.problems.check_step = 0, s.problems.begun = nullptr;  // f is that of the point reached
+    if (!s.problems.blocks_follow) {
+      solve(tasks);
+      return add_trial(tasks);
+    }
+    s.source = BLOCKS;
+    stages = std::make_unique<BlockStages>(s);
+  }
 
   // Kernel values of segment a with segments first..last: sparse sums by pieces of rows, then the kernel's function.
   struct Piece {
@@ -362,6 +388,7 @@ void run(Batch& s, const RunOptions& options) {
     for (const int64_t p : tasks)
       if (s.problems.segments[2 * p] >= first && s.problems.segments[2 * p] < last) chosen.push_back(p);
     solve(chosen);  // where the batch was stopped: each is marked as not begun
+    add_trial(chosen);
     first = last;
   }
 }

@@ -15,7 +15,10 @@ template <class T> constexpr T HUGE_GRADIENT = T(3e38);
 template <class T> constexpr T LEAST_CURVATURE = sizeof(T) == 4 ? T(1e-6) : T(1e-15);  // relative: what rounding leaves
 template <class T> constexpr int STEP_UNIT = 2 * LANES<T>;
 constexpr double BOUND_ROUNDING = 1e-14;  // relative distance to a bound that counts as being there
+constexpr int64_t TRIAL_WINDOW_STEPS = 32;  // see Problems
 constexpr double CHECK_WORK = 2e6;        // values touched between two checks of the stop flag: about a millisecond
+
+enum Ended { REACHED, LIMIT, NO_STEP, ASKED, TRIED };  // why pair steps ended; TRIED: the trial is given up
 
 template <class T> struct Variables {
   T *g, *rise, *fall, *diagonal;
@@ -23,6 +26,8 @@ template <class T> struct Variables {
   int64_t begin[2], end[2];
   int runs;
   bool joined;
+  int64_t check_step, most_entering;  // of a trial, see Problems; otherwise 0
+  Ended limited;                      // why steps end at the limit
 
   void mark(int64_t v) {
     rise[v] = a[v] >= upper[v] ? T(BARRED) : T(0);
@@ -105,8 +110,6 @@ INLINE bool stop_asked(const Stop* stop) {
   return __atomic_load_n(stop->flag, __ATOMIC_RELAXED) != 0;
 }
 
-enum Ended { REACHED, LIMIT, NO_STEP, ASKED };  // why pair steps ended
-
 // Steps until the violation is at most `goal`. rows(i, k) is the row of variable i as run k sees it; it may compute the
 // row, and what it gave for the last two variables must stay valid.
 template <class T, bool ONES, class Rows>
@@ -114,6 +117,7 @@ Ended pair_steps(Variables<T>& x, Rows& rows, T goal, int64_t max_steps, const S
   int64_t i = -1, j = -1;
   T change = 0;
   double work = 0;
+  int64_t nonzero = 0, nonzero_before = 0;  // how many more are than at first
   const double size = double(x.end[x.runs - 1]);
   for (;; steps++) {
     int64_t low_at[2] = {}, best_i = -1, best_j = -1;
@@ -142,7 +146,11 @@ Ended pair_steps(Variables<T>& x, Rows& rows, T goal, int64_t max_steps, const S
       }
     }
     if (!(worst > goal)) return REACHED;
-    if (steps >= max_steps) return LIMIT;
+    if (x.check_step > 0) {
+      if (steps == x.check_step - TRIAL_WINDOW_STEPS) nonzero_before = nonzero;
+      if (steps == x.check_step && nonzero - nonzero_before > x.most_entering) return TRIED;
+    }
+    if (steps >= max_steps) return x.limited;
     work += size + double(rows.take_work());
     if (work > CHECK_WORK) {
       if (stop_asked(stop)) return ASKED;
@@ -158,9 +166,11 @@ Ended pair_steps(Variables<T>& x, Rows& rows, T goal, int64_t max_steps, const S
     const double up = x.upper[i] - x.a[i], down = x.a[j] - x.lower[j];
     by = minimum(by, minimum(up, down));
     if (!(by > 0)) return NO_STEP;
+    nonzero -= (x.a[i] != 0) + (x.a[j] != 0);
     // Within rounding of a bound is at it: a variable that only seems free would decide the intercept.
     x.a[i] = up - by <= BOUND_ROUNDING * (absolute(x.a[i]) + by) ? x.upper[i] : x.a[i] + by;
     x.a[j] = down - by <= BOUND_ROUNDING * (absolute(x.a[j]) + by) ? x.lower[j] : x.a[j] - by;
+    nonzero += (x.a[i] != 0) + (x.a[j] != 0);
     x.mark(i), x.mark(j);
     change = T(by);
   }

@@ -104,7 +104,7 @@ class StopFunction {
 };
 
 void solve_batch(nb::tuple points, std::tuple<int, int, double, double, bool> form, nb::tuple segments, nb::tuple problems,
-                 nb::tuple results, std::tuple<int, bool, double, double, int64_t> rule,
+                 nb::tuple results, std::tuple<int, bool, double, double, int64_t, std::tuple<int64_t, int64_t, bool>> rule,
                  std::tuple<int, double, bool, bool, int64_t> options, nb::object stop) {
   batch::Batch s{};
   PointArguments arguments;
@@ -112,7 +112,8 @@ void solve_batch(nb::tuple points, std::tuple<int, int, double, double, bool> fo
   border::check_scalar(threads >= 1, "threads", ">= 1", threads);
   border::check_scalar(budget >= 0, "budget", ">= 0", budget);
   border::check_scalar(rows_at_once >= 1 && rows_at_once <= 24, "rows_at_once", "in [1, 24]", double(rows_at_once));
-  arguments.read(points, s, blocks);
+  const bool trial = std::get<0>(std::get<5>(rule)) > 0;
+  arguments.read(points, s, blocks && !trial);
   s.twice = twice || s.points.indptr || s.source == batch::STORED, s.rows_at_once = rows_at_once;
   const auto [kind, degree, root, bias, norms] = form;
   border::check_scalar(kind >= 0 && kind <= batch::DECAY, "kind", "a kernel's form", kind);
@@ -161,13 +162,16 @@ void solve_batch(nb::tuple points, std::tuple<int, int, double, double, bool> fo
   };
   border::check_length(a, 0, variables, "variables");
   border::check_length(f, 0, variables, "variables");
-  const auto [which, joined, tol, epsilon, max_steps] = rule;
+  const auto [which, joined, tol, epsilon, max_steps, limits] = rule;
+  const auto [check_step, most_entering, goes_on] = limits;
   border::check_scalar(which >= 0 && which <= batch::QUANTILE, "rule", "a kind of problem", which);
   if ((which == batch::NU_SVC || which == batch::NU_SVR) && joined)
     border::refuse_value("joined must be false: nu problems have an equality in each run");
-  s.problems = {count,        batch::Rule(which), joined,         tol,          epsilon,         max_steps, runs.data, at.data,
-                vector(linear_), vector(lower_),  vector(upper_), vector(target_), totals.data, a.data,    f.data,
-                begun_.given() ? vector(begun_) : nullptr};
+  const bool blocks_follow = blocks && trial && goes_on && s.source == batch::TILES;
+  s.problems = {count,         batch::Rule(which), joined,         tol,           epsilon,         max_steps,
+                check_step,    most_entering,      goes_on,        blocks_follow, runs.data,       at.data,
+                vector(linear_), vector(lower_),   vector(upper_), vector(target_), totals.data,   a.data,
+                f.data,        begun_.given() ? vector(begun_) : nullptr};
 
   check_size(results, 3, "results");
   const Output values_(item(results, 0), "values"), counts_(item(results, 1), "counts"), status_(item(results, 2), "status");

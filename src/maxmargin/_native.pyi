@@ -41,7 +41,7 @@ def solve_batch(
     segments: tuple[NDArray[Any], NDArray[Any]],
     problems: tuple[NDArray[Any] | None, ...],
     results: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
-    rule: tuple[int, bool, float, float, int],
+    rule: tuple[int, bool, float, float, int, tuple[int, int, bool]],
     options: tuple[int, float, bool, bool, int],
     stop: Callable[[], bool] | None,
 ) -> None: ...

@@ -307,7 +307,7 @@ def arguments():
         "segments": [posed.order, posed.start],
         "problems": problems,
         "results": [np.zeros(9), np.zeros((3, 1), np.int64), np.zeros(1, np.int8)],
-        "rule": (0, True, 1e-3, 0.0, 100),
+        "rule": (0, True, 1e-3, 0.0, 100, (0, 0, False)),
         "options": (1, 1e6, False, True, 1),
         "stop": None,
     }

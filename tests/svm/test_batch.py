@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
-from maxmargin.runtime.control import Status
+from maxmargin.kernels import RBF
+from maxmargin.problems.dual import c_svc
+from maxmargin.runtime.control import Control, Status
 from maxmargin.svm.kernel.solving import batch, each
 from maxmargin.svm.models.expansion import KernelExpansion
 from maxmargin.svm.models.multiclass import PairTable
@@ -167,3 +170,58 @@ def test_a_problem_alone_is_a_batch_up_to_the_size_where_working_sets_are_faster
     assert (easy.solver, easy.converged) == ("batch", True)
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         assert SVC(max_iter=50).fit(X, y).report_.status is Status.MAX_ITER
+
+
+def wide(n=1600, d=120, overlap=False, seed=0):
+    """Two classes: far enough apart for few support vectors, or with labels drawn at random."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    X = rng.normal(size=(n, d)) / np.sqrt(d)
+    return (X, y) if overlap else (X + 1.2 * np.array([[1.0], [-1.0]])[y] / np.sqrt(d), y)
+
+
+def test_long_rows_with_few_support_vectors_do_not_compute_all_of_k():
+    X, y = wide()
+    model = SVC(n_jobs=2).fit(X, y)
+    assert model.report_.solver == "batch"
+    assert model.report_.converged
+    assert len(model.support_) < 200
+    assert 0 < model.report_.kernel_evaluations < len(X) ** 2 / 2  # blocks count nothing: they are all of K
+
+
+@pytest.mark.parametrize("estimator", [SVC(C=3.0), SVR(C=0.5), SVC(C=3.0, kernel="poly")], ids=str)
+@pytest.mark.parametrize("pixels", [False, True])
+def test_where_a_trial_is_given_up_the_batch_goes_on(estimator, pixels):
+    X, y = wide(overlap=True)
+    X = np.round(20 * X) if pixels else X
+    estimator = estimator.set_params(gamma=0.002 if pixels else 0.5)
+    one, two = (type(estimator)(**estimator.get_params()).set_params(n_jobs=n).fit(X, y) for n in (1, 2))
+    assert one.report_.solver == two.report_.solver == "batch"
+    assert two.report_.converged
+    assert len(two.support_) > 800
+    np.testing.assert_array_equal(one.dual_coef_, two.dual_coef_)
+    np.testing.assert_array_equal(one.intercept_, two.intercept_)
+    assert one.report_.n_iter == two.report_.n_iter
+    alone = type(estimator)(**{**estimator.get_params(), "solver": "active_set"}).fit(X, y)
+    assert two.report_.dual_objective == pytest.approx(alone.report_.dual_objective, rel=1e-4)
+
+
+def test_a_trial_of_many_rows_is_given_up_early():
+    X, y = clouds(n=3000, d=10, classes=2)
+    y = np.random.default_rng(1).integers(0, 2, len(y))
+    problem = c_svc(np.where(y == 1, 1.0, -1.0), np.ones(len(y)))
+    posed = batch.one_problem(problem)
+    values = batch.KernelValues.of_points(RBF(gamma=0.1).resolve(X), X, posed)
+    options = {"tol": 1e-3, "budget": 2e8, "threads": 1}
+    control = replace(Control.of(SVC()), max_iter=each.TRIAL_STEPS)
+    solved = batch.solve_posed(posed, values, control=control, trial=each.TRIAL, **options)
+    assert solved.status[0] == batch.GIVEN_UP
+    assert solved.steps[0] == each.TRIAL[0]
+    assert solved.n_support[0] > each.TRIAL[0]
+    assert abs(solved.a.sum()) < 1e-9
+    unchecked = batch.solve_posed(posed, values, control=control, trial=(10**6, 0, False), **options)
+    assert unchecked.status[0] == batch.GIVEN_UP
+    assert unchecked.steps[0] == each.TRIAL_STEPS
+    assert SVC(gamma=0.1).fit(X, y).report_.solver == "active_set"
+    with pytest.warns(ConvergenceWarning, match="terminated early"):
+        assert SVC(gamma=0.1, max_iter=7).fit(X, y).report_.status is Status.MAX_ITER

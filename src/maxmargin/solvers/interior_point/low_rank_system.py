@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.blas import dsyrk
 
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.validation import Array
@@ -52,7 +53,9 @@ class LowRankSystem(DenseSystem):
         self.tau = self.G @ T
         self.border = np.array([self._sums(T * g) for g in self.G]).reshape(len(self.G), len(self.w)).T
         of_rows = np.bincount(self.problem.row, weights=T, minlength=self.problem.n_rows)
-        S = self.X.T @ (of_rows[:, None] * self.X) - (self.border / self.tau) @ self.border.T
+        scaled = np.sqrt(of_rows)[:, None] * self.X
+        S = dsyrk(1.0, scaled.T, lower=1)  # the factor needs the lower triangle only
+        S -= (self.border / self.tau) @ self.border.T
         S[np.diag_indices_from(S)] += 1.0 + DIAGONAL_ROUNDING * np.diagonal(S)
         self.factors = cho_factor(S, lower=True, overwrite_a=True, check_finite=False)
 

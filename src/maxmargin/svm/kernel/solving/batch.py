@@ -1,4 +1,4 @@
-"""Many small problems as one compiled call: the binary problems of a fit, posed together as flat arrays.
+"""Many small problems as one compiled call: the binary problems of a fit, posed as flat arrays.
 
 Rows lie in segments (classes, or all rows); a problem has a run or two of variables, each over a segment:
 
@@ -36,8 +36,10 @@ from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array, Points
 from maxmargin.svm.models.multiclass import pair_classes
 
+TWO_SIDED = ("eps_svr", "nu_svr")
 RULES = {"c_svc": 0, "nu_svc": 1, "eps_svr": 2, "nu_svr": 3, "one_class": 4, "quantile": 5}
-OPTIMAL, CREEPS, MAX_STEPS, STOPPED, NOT_BEGUN = range(5)
+OPTIMAL, CREEPS, MAX_STEPS, STOPPED, NOT_BEGUN, GIVEN_UP = range(6)
+STATUSES = {OPTIMAL: Status.OPTIMAL, MAX_STEPS: Status.MAX_ITER}
 
 # Rows of the largest problem up to which float64 throughout costs less than float32 and its check: of one problem alone
 # (measured on 300 and 500 rows), and of problems that share their kernel values (digits, pendigits).
@@ -84,18 +86,21 @@ class Posed:
         return int((self.at[1:] - self.at[:-1]).max(initial=0))
 
     @property
+    def two_sided(self) -> bool:
+        """Whether each row has two variables."""
+        return self.kind in TWO_SIDED
+
+    @property
     def shares_values(self) -> bool:
-        """Whether a segment takes part in several problems, each with another one: pairs of three and more classes.
-        Several targets of the same rows share theirs too, but each is to have the bits of a fit alone."""
+        """Whether a segment meets several others: pairs of three and more classes. Several targets share all rows, but
+        each is to have the bits of a fit alone."""
         return len(self.start) > 3
 
     def rows(self, p: int) -> Array:
         """Rows of problem p, one per variable; of a row's two variables only the first."""
         variables = slice(self.at[p], self.at[p + 1])
         places = self.place[variables]
-        if self.kind in ("eps_svr", "nu_svr"):
-            places = places[: len(places) // 2]
-        return self.order[places]
+        return self.order[places[: len(places) // 2] if self.two_sided else places]
 
 
 def over_the_same_rows(problems: Sequence[DualProblem]) -> Posed | None:
@@ -128,7 +133,7 @@ def one_problem(problem: DualProblem) -> Posed | None:
     n = problem.n_rows
     if not problem.fit_intercept or not np.isfinite(problem.bound).all() or n == 0:
         return None
-    order, two_sided = np.arange(n), problem.kind in ("eps_svr", "nu_svr")
+    order, two_sided = np.arange(n), problem.kind in TWO_SIDED
     runs = np.array([[0, 0 if two_sided else -1]])
     start, place = np.array([0, n]), problem.row
     linear, lower, upper, target = problem.linear, problem.lower, problem.upper, problem.target
@@ -222,25 +227,22 @@ class KernelValues:
 
     @classmethod
     def of_points(cls, kernel: Kernel, X: Points, posed: Posed) -> KernelValues | None:
-        """Of points whose kernel has a tile form; None where it has not, or where points are so far from the
-        centre that tiles lose the digits of their distances. ``posed`` are the problems that will ask for them."""
+        """Of points whose kernel has a tile form, for these problems; None where it has none, or where points are so
+        far from the centre that tiles lose the digits of their distances."""
         form = form_of(kernel) if X.dtype != object else None
-        if form is None or not form.in_batches:
+        shift = getattr(kernel, "shift_", None)
+        if form is None or not form.in_batches or (sp.issparse(X) and (form.dense_only or shift is not None)):
             return None
         plain = (form.kind, int(form.degree), form.root, form.bias, form.norms)
-        shift = getattr(kernel, "shift_", None)
-        if sp.issparse(X) and (form.dense_only or shift is not None):
-            return None
-        lengths = scaled_lengths(X, form, shift)
-        longest = float(lengths.max(initial=0.0))
+        longest = float((lengths := scaled_lengths(X, form, shift)).max(initial=0.0))
         if form.decays and not longest <= LENGTH_LIMIT[np.float64]:
             return None
         if sp.issparse(X):
             csr = (X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data.astype(np.float64), X.shape[1])
             return cls(csr, plain, X.shape[1], sparse=True)
-        typical = (9 * len(lengths)) // 10
+        typical, largest = (9 * len(lengths)) // 10, posed.largest // (1 + posed.two_sided)
         single = (
-            posed.largest > (SHARED_FLOAT64_MAX_ROWS if posed.shares_values else FLOAT64_MAX_ROWS)
+            largest > (SHARED_FLOAT64_MAX_ROWS if posed.shares_values else FLOAT64_MAX_ROWS)
             and math.isfinite(longest)
             and form.single_suffices(float(np.partition(lengths, typical)[typical]), longest)
         )
@@ -300,9 +302,6 @@ class Solved:
         return -self.offset[:, 0]
 
 
-STATUSES = {OPTIMAL: Status.OPTIMAL, MAX_STEPS: Status.MAX_ITER}
-
-
 def suits(posed: Posed, values: KernelValues | None, budget: float) -> bool:
     """Whether a batch is the fastest way for these problems, and has the memory it needs."""
     if values is None or posed.n_problems == 0 or posed.largest > PROBLEM_MAX_ROWS:
@@ -326,15 +325,16 @@ def solve_posed(
     start: Array | None = None,
     known: tuple[Array, Array] | None = None,
     index: Array | None = None,
+    trial: tuple[int, int, bool] = (0, 0, False),
 ) -> Solved:
-    """Solve all problems in one compiled call, from ``start`` (feasible) or from zero; ``known`` are variables near it
-    and their f, and ``index`` gives the rows of the kernel values that the problems' rows are."""
+    """Solve all problems in one compiled call, from ``start`` (feasible) or from zero; ``known``: variables near it and
+    their f; ``index``: the rows of the kernel values that the problems' rows are. A ``trial`` (s, m, False) ends after
+    ``control.max_iter`` steps, or s if over m variables became nonzero in the last 32; with True all of K follows."""
     count, n = posed.n_problems, posed.at[-1]
     a, begun = np.zeros(n) if start is None else start.copy(), None if known is None else known[0]
     f = np.zeros(n) if known is None else known[1].copy()
     table, counts, status = np.zeros(9 * count), np.zeros((3, count), np.int64), np.full(count, NOT_BEGUN, np.int8)
-    size = 4.0 * posed.largest * values.features
-    at_once = next(rows for most, rows in ROWS_AT_ONCE if size < most)
+    at_once = next(rows for most, rows in ROWS_AT_ONCE if 4.0 * posed.largest * values.features < most)
     max_steps = control.max_iter if control.max_iter >= 0 else 2**62
     threads = 1 if products(posed, values) < SERIAL_MAX_PRODUCTS else threads
     blocks = (
@@ -349,7 +349,7 @@ def solve_posed(
         (posed.order if index is None else index[posed.order], posed.start),
         (posed.runs, posed.at, posed.linear, posed.lower, posed.upper, posed.target, posed.totals, a, f, begun),
         (table, counts, status),
-        (RULES[posed.kind], posed.joined, float(tol * posed.tol_scale), float(posed.epsilon), max_steps),
+        (RULES[posed.kind], posed.joined, float(tol * posed.tol_scale), float(posed.epsilon), max_steps, trial),
         (threads, float(budget), blocks, not values.single, at_once),
         lambda: control.stop() is not None,
     )

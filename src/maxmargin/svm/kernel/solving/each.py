@@ -37,7 +37,14 @@ NEAR_MIN_ROWS = 1_000  # of an update of a nearby solution; below, the general w
 # covtype, spambase; a9a, mnist). Beyond, its steps, which run over all rows, cost more than those of working sets: six
 # times as much on 5,000 rows of a9a.
 ALONE_MAX_ROWS, WIDE_ALONE_MAX_ROWS = 2_400, 4_000
-TRIAL_STEPS = 500  # of a larger problem as a batch: few support vectors take less time than one working set
+# A larger problem is tried as a batch first: few support vectors take less time than one working set, and one of long
+# rows without all of K. A trial has at most so many steps, and ends after the first of the two numbers if more than the
+# second became support vectors in the last 32 of them: on sets of 2,000 to 5,000 rows, 35 to 64 of short rows and 15 or
+# 16 of long ones in the first 8 steps; where few steps sufficed, up to 27, and up to 12.
+TRIAL_STEPS, TRIAL, WIDE_TRIAL = 500, (160, 32, False), (8, 13, True)
+UNCHECKED, CHECKED_MIN_FEATURES = (TRIAL_STEPS + 1, 0, False), 32  # of shorter rows all steps of a trial cost little
+WIDE_TRIAL_MIN_ROWS = 1_500  # below, all of K takes little
+TRIAL_MAX_SUPPORT = 300  # of the start (nu-SVC: nu times the rows), beyond which no trial ends in time
 BATCH_REASON = "small problems are solved together in one compiled call"
 
 
@@ -140,6 +147,39 @@ def fastest_alone(posed: Posed, values: KernelValues) -> bool:
     return posed.largest <= (WIDE_ALONE_MAX_ROWS if wide else ALONE_MAX_ROWS)
 
 
+def _solve_posed(
+    context: FitContext,
+    posed: Posed,
+    values: KernelValues,
+    control: Control,
+    budget: float,
+    start: Array | None,
+    index: Array | None,
+    to_the_end: bool,
+    known: tuple[Array, Array] | None = None,
+) -> Solved:
+    """Solve a batch, after a trial where that pays; as a trial only, unless ``to_the_end``."""
+    wide = posed.n_problems == 1 and values.features >= batch.WIDE_MIN_FEATURES and not values.sparse
+    trial = (0, 0, False)
+    if not to_the_end and not 0 <= control.max_iter <= TRIAL_STEPS:
+        trial = TRIAL if values.features >= CHECKED_MIN_FEATURES else UNCHECKED
+        control = replace(control, max_iter=TRIAL_STEPS)
+    elif to_the_end and wide:  # with one thread and with several: K in blocks is not that of a lattice
+        trial = WIDE_TRIAL if posed.largest >= WIDE_TRIAL_MIN_ROWS else (0, 0, True)
+    return batch.solve_posed(
+        posed,
+        values,
+        tol=context.tol,
+        control=control,
+        budget=budget,
+        threads=context.threads,
+        start=start,
+        known=known,
+        index=index,
+        trial=trial,
+    )
+
+
 @dataclass(frozen=True)
 class BatchAttempt:
     """What came of a problem as a batch of one: a model, or where another solver should go on."""
@@ -168,25 +208,16 @@ def _solve_as_batch(
     if not batch.suits(posed, values, budget):
         return unsolved
     assert values is not None
-    first = control
-    if not fastest_alone(posed, values) and not 0 <= control.max_iter <= TRIAL_STEPS:
-        first = replace(control, max_iter=TRIAL_STEPS)
+    to_the_end = fastest_alone(posed, values)
     begin = None
     if any(sub.start is not None or sub.problem.totals.any() for sub in subs):
         starts = [s.problem.start() if s.start is None else s.problem.feasible(s.start) for s in subs]
         begin = starts[0][posed.order] if posed.kind == "nu_svc" else np.concatenate(starts)
-    solved = batch.solve_posed(
-        posed,
-        values,
-        tol=context.tol,
-        control=first,
-        budget=budget,
-        threads=context.threads,
-        start=begin,
-        index=rows if index is None else index[rows],
+        if not to_the_end and np.count_nonzero(begin) > TRIAL_MAX_SUPPORT:
+            return unsolved
+    solved = _solve_posed(
+        context, posed, values, control, budget, begin, rows if index is None else index[rows], to_the_end
     )
-    if first is not control and solved.status[0] == batch.MAX_STEPS:
-        solved.status[0] = batch.CREEPS
     alone = len(subs) == 1
     return [_attempt(sub, solved, p, control if alone else control.of_one()) for p, sub in enumerate(subs)]
 
@@ -238,17 +269,7 @@ def solve_pairs(
     if not fastest_alone(posed, values):
         return None
     start, known = (None, None) if warm_start is None else warm_start.start_of_pairs(context, posed)
-    solved = batch.solve_posed(
-        posed,
-        values,
-        tol=context.tol,
-        control=context.control,
-        budget=context.budget,
-        threads=context.threads,
-        start=start,
-        known=known,
-        index=index,
-    )
+    solved = _solve_posed(context, posed, values, context.control, context.budget, start, index, True, known)
     _report_batch(context.control, solved)
     status = _finish_batch(context, solved) if solved.status.any() else Status.OPTIMAL
     used = SolverUsed("batch", BATCH_REASON, context.evaluations + int(solved.evaluations.sum()))
