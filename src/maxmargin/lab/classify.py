@@ -40,9 +40,7 @@ from maxmargin.svm.calibration.maps import SigmoidMap
 from maxmargin.svm.models.multiclass import pairs, votes_with_confidence
 
 TOL = 1e-5  # finer than the estimators' own, since people look closely
-HARD_MARGIN_TIME_SHARE = (
-    0.25  # of the time, for a hard margin: the rest is for the soft one that is shown if there is none
-)
+HARD_MARGIN_TIME_SHARE = 0.25  # of the time: the rest is for the soft margin that is shown if there is no hard one
 LIVE_MAX_SECONDS = 0.3  # for a fit while the hand moves
 LIVE_MANY_MAX_SECONDS = 0.1  # the same for many points: drawing them takes as long again
 LIVE_MANY_MIN_POINTS = 1_000  # from which that limit holds
