@@ -138,7 +138,7 @@ def test_clone_pickle_and_repr(kernel, definition, A, B):
     assert repr(clone(kernel)) == repr(kernel)
     if isinstance(kernel, Callable):
         return
-    again = eval(repr(kernel), vars(fast).copy())
+    again = eval(repr(kernel), {name: getattr(fast, name) for name in fast.__all__})
     np.testing.assert_array_equal(again(A, B), K)
     resolved = kernel.resolve(objects(A + B))
     loaded = pickle.loads(pickle.dumps(resolved))
