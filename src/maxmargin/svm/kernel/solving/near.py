@@ -95,9 +95,8 @@ def solve_near(
             if not few or solved.status[0] not in (batch.MAX_STEPS, batch.CREEPS):
                 return None
             K = gram.block(rows, rows)
-            begin = (
-                begin if many else step
-            )  # of many free variables, pair steps take some to bounds that they must leave
+            if not many:  # of many free variables, pair steps take some to bounds that they must leave again
+                begin = step
             step, known, turns = free_set_point(change, K, begin, INNER_TOL * goal, control, moving, known)
             taken, own = taken + turns, own + K.size
         steps, evaluations = steps + taken, evaluations + own
