@@ -371,3 +371,8 @@ def test_a_wrong_answer_is_not_certified():
     assert wrong.relative_gap > 1e-4
     assert wrong.violation > 1e-2
     assert certify(problem, solution.w, solution.b).relative_gap > 0.1  # those that w suggests prove little
+
+
+def test_the_penalty_of_an_intercept_beyond_all_squares_is_infinite():
+    problem = draw(loss="squared_epsilon_insensitive", intercept="penalised", scaling=1.0)
+    assert problem.penalty(np.zeros(problem.n_features), 1e200) == np.inf

@@ -209,7 +209,8 @@ class PrimalProblem:
 
     def penalty(self, w: Array, b: float) -> float:
         """1/2 |w|^2, and 1/2 (b / s)^2 if the intercept is penalised."""
-        return 0.5 * float(w @ w) + (0.5 * (b / self.scaling) ** 2 if self.intercept == "penalised" else 0.0)
+        own = b / self.scaling if self.intercept == "penalised" else 0.0
+        return 0.5 * float(w @ w) + 0.5 * own * own  # infinite where it overflows; a power would raise an error
 
     def weights_of(self, v: Array) -> Array:
         """The optimal w for v = sum_i beta_i x_i: v itself, unless coefficients have bounds."""
