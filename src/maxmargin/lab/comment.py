@@ -20,25 +20,6 @@ WORDS = {"degree": "degree", "gamma": "gamma", "coef0": "offset"}
 def comment(model: SVC, errors: int, n: int, live: bool = False, test: dict[str, Any] | None = None) -> list[str]:
     """The lines of the comment window; ``live`` while a point is dragged, when fits get little time; ``test`` counts
     the errors on held-out points.
-
-    Examples
-    --------
-    >>> from maxmargin import SVC
-    >>> from maxmargin.lab.comment import comment
-    >>> model = SVC(kernel="linear", C=1.0).fit([[-1.0, 0.0], [1.0, 0.0]], [0, 1])
-    >>> for line in comment(model, 0, 2):
-    ...     print(line)
-    kernel                Linear
-    C                     1
-    support vectors       2 of 2 points (class 1: 1, class 2: 1)
-    margin 2/|w|          2
-    training errors       0 of 2 points (0.0 %)
-    |w|                   1
-    kernel evaluations    ...
-    solver                ...
-    iterations            ...
-    duality gap           ...
-    seconds               ...
     """
     report = model.report_
     of_class = ", ".join(f"class {k + 1}: {m}" for k, m in zip(model.classes_, model.n_support_, strict=True))
@@ -65,14 +46,7 @@ def comment(model: SVC, errors: int, n: int, live: bool = False, test: dict[str,
 
 
 def kernel_text(settings: dict[str, Any]) -> str:
-    """The kernel of these parameters in words.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.comment import kernel_text
-    >>> kernel_text({"kernel": "rbf", "gamma": 2.0})
-    'Gaussian, sigma = 0.5 (gamma = 2)'
-    """
+    """The kernel of these parameters in words."""
     name = settings["kernel"]
     has = requests.parameters_of(name)
     gamma = settings["gamma"] if "gamma" in has else None
@@ -85,15 +59,7 @@ def kernel_text(settings: dict[str, Any]) -> str:
 
 
 def certificate(report: FitReport) -> str:
-    """How near the optimum the model is, as a sentence with its proof.
-
-    Examples
-    --------
-    >>> from maxmargin import SVC
-    >>> from maxmargin.lab.comment import certificate
-    >>> certificate(SVC(kernel="linear").fit([[-1.0], [1.0]], [0, 1]).report_)
-    'The objective is within ... % of the optimum, proved by the dual: primal 0.5, dual 0.5.'
-    """
+    """How near the optimum the model is, as a sentence with its proof."""
     if report.kernel_valid is False:
         return (
             "This kernel is not positive semidefinite, so there is no dual to prove an optimum: the solver stopped by "
@@ -107,14 +73,7 @@ def certificate(report: FitReport) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in per cent, with two digits.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.comment import percent
-    >>> percent(0.00034), percent(0.0), percent(float("nan"))
-    ('0.034 %', '0.00000010 %', 'an unknown part')
-    """
+    """A share in per cent, with two digits."""
     if not math.isfinite(share):
         return "an unknown part"
     points = 100 * max(share, 1e-9)

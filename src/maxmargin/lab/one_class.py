@@ -25,18 +25,7 @@ ON = 1e-4  # |f| that counts as on the boundary, relative to rho
 def region(
     X: Array, y: Array, request: dict[str, Any], axes: tuple[Array, Array], max_seconds: float | None
 ) -> dict[str, Any]:
-    """The one-class SVM of these points as Classify shows it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.lab.one_class import region
-    >>> X, axis = np.random.default_rng(0).normal(size=(40, 2)), np.linspace(-3.0, 3.0, 5)
-    >>> request = {"kernel": {"name": "rbf", "gamma": 0.5}, "nu": 0.1}
-    >>> answer = region(X, np.zeros(40, int), request, (axis, axis), None)
-    >>> answer["kind"], answer["report"]["errors"] <= 4 <= answer["n_support"]
-    ('one_class', True)
-    """
+    """The one-class SVM of these points as Classify shows it."""
     settings = requests.kernel(request)
     nu = requests.number(request, "nu", 0.1, least=0.001, most=1.0)
     model = OneClassSVM(**settings, nu=nu, tol=TOL, max_seconds=max_seconds).fit(X)

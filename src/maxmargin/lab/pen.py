@@ -200,15 +200,7 @@ _writing = threading.Lock()
 
 
 def written_digits(n: int = 1500, seed: int = 0) -> tuple[Array, Array]:
-    """Images of written digits, n rows of 8 x 8 numbers, and their labels 0, 1, ..., 9, 0, 1, ...
-
-    Examples
-    --------
-    >>> from maxmargin.lab.pen import written_digits
-    >>> X, y = written_digits(20)
-    >>> X.shape, y[:3].tolist()
-    ((20, 64), [0, 1, 2])
-    """
+    """Images of written digits, n rows of 8 x 8 numbers, and their labels 0, 1, ..., 9, 0, 1, ..."""
     with _writing:  # the page's first question waits for what the server prepares, and does not do it again
         return _written_digits(n, seed)
 
@@ -224,15 +216,7 @@ def _written_digits(n: int, seed: int) -> tuple[Array, Array]:
 
 
 def written(digit: int, random: np.random.Generator) -> list[Array]:
-    """Strokes of a digit, around the unit square, y downwards.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.lab.pen import written
-    >>> len(written(7, np.random.default_rng(0)))  # with a bar
-    2
-    """
+    """Strokes of a digit, around the unit square, y downwards."""
     ways = WAYS[digit]
     way = ways[random.integers(len(ways))]
     slant, aspect, angle = random.normal(0.1, 0.2), random.uniform(0.65, 1.4), random.normal(0.0, 0.08)
@@ -251,15 +235,7 @@ def written(digit: int, random: np.random.Generator) -> list[Array]:
 
 
 def smooth(places: Array) -> Array:
-    """A Catmull-Rom curve through places; it stops and turns where one is given twice.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.lab.pen import smooth
-    >>> smooth(np.array([[0.0, 0.0], [3.0, 0.0]]))[:, 0].tolist()
-    [0.0, 1.0, 2.0, 3.0]
-    """
+    """A Catmull-Rom curve through places; it stops and turns where one is given twice."""
     t = np.linspace(0.0, 1.0, POINTS_BETWEEN)[:, None]
     corners = np.flatnonzero((np.diff(places, axis=0) == 0).all(axis=1)) + 1
     pieces = []

@@ -38,14 +38,7 @@ UNIT_VIEW = {"x0": -1.0, "x1": 1.0, "y0": -1.0, "y1": 1.0}
 
 
 def options() -> dict[str, Any]:
-    """What can be chosen, from the registries of the library.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.presets import options
-    >>> [kernel["name"] for kernel in options()["kernels"]]
-    ['linear', 'poly', 'rbf', 'laplacian', 'sigmoid']
-    """
+    """What can be chosen, from the registries of the library."""
     kernels = []
     for name in requests.PLANE_KERNELS:
         title, formula = KERNEL_WORDS[name]
@@ -72,14 +65,7 @@ def _short(title: str) -> str:
 
 
 def presets() -> list[dict[str, Any]]:
-    """The data sets: id, title, a sentence on what to look at, points, kernel, C and view.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.presets import presets
-    >>> all(len(preset["points"]) > 3 for preset in presets())
-    True
-    """
+    """The data sets: id, title, a sentence on what to look at, points, kernel, C and view."""
     linear = {"name": "linear"}
     return [
         _preset(
@@ -167,14 +153,7 @@ def presets() -> list[dict[str, Any]]:
 
 
 def tours() -> list[dict[str, Any]]:
-    """The guided tours of the lab: what ``static/tours`` holds, in the order of a course.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.presets import tours
-    >>> [tour["title"] for tour in tours()]
-    ['The margin', 'From lines to kernels', 'How solvers think']
-    """
+    """The guided tours of the lab: what ``static/tours`` holds, in the order of a course."""
     folder = Path(__file__).parent / "static" / "tours"
     return [json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in TOURS]
 
