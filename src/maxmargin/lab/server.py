@@ -139,7 +139,7 @@ def launch(port: int | None = None, *, browser: bool = True, say: Callable[[str]
         a browser keeps a page's points by its port, else any other.
     browser: whether to open the page in the browser
     say: gets the lines for the user
-    Raises OSError If the port is in use.
+    Raises OSError if the port is in use.
     """
     listener = _listener(port) if port is not None else _preferred()
     port, token = listener.getsockname()[1], new_token()

@@ -62,16 +62,10 @@ def same_index_type(X: Any) -> tuple[Array, Array]:
 class Design:
     """Products with the rows of X.
 
-    Parameters
-    ----------
-    X : array, CSR or CSC matrix of shape (n, d)
-    shift : array of shape (d,), optional
-        Subtracted from every row of a dense X.
-    constant : float, optional
-        Value of one more column at the end; none by default.
-    threads : int
-    stop : callable, optional
-        Called before every tile; anything but None ends the product with :class:`Halted`.
+    X: (n, d)
+    shift: (d,); subtracted from every row of a dense X
+    constant: value of one more column at the end; none by default
+    stop: called before every tile; anything but None ends the product with :class:`Halted`
     """
 
     def __init__(

@@ -41,10 +41,7 @@ class L1Problem(PrimalProblem):
 
     Besides the fields of :class:`~maxmargin.problems.primal.PrimalProblem`, with the squared hinge for the loss:
 
-    Attributes
-    ----------
-    csc : CSC matrix, optional
-        A sparse X by columns, where it is known: problems on the same points share it.
+    csc: a sparse X by columns, where it is known: problems on the same points share it
     """
 
     form: ClassVar[str] = "l1"

@@ -43,15 +43,10 @@ class PrimalCertificate(Certificate):
 
     Besides the fields of :class:`~maxmargin.problems.certificate.Certificate`:
 
-    Attributes
-    ----------
-    beta : array
-        The feasible multipliers that ``dual`` is the objective of.
-    support : array of bool
-        The support vectors: rows whose multiplier is not zero after a step. (Methods that only come close to the
+    beta: the feasible multipliers that ``dual`` is the objective of
+    support: the support vectors: rows whose multiplier is not zero after a step. (Methods that only come close to the
         optimum leave every multiplier a little beside zero.)
-    judged : float
-        The duality gap as a part of the larger objective, or of what that cannot be told from zero by.
+    judged: the duality gap as a part of the larger objective, or of what that cannot be told from zero by
     """
 
     beta: Array
@@ -79,15 +74,6 @@ def certify(
     misclassified, and ``primal_infeasibility`` is the violation of the margin by (w, b) itself. ``f`` is X w, if known;
     ``made``: whether w was computed from ``beta``; ``suggest=False`` uses the given multipliers only, for runs that
     have to end at once.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.problems.primal import PrimalProblem
-    >>> from maxmargin.problems.primal_certificate import certify
-    >>> problem = PrimalProblem(np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0]), np.full(2, 10.0))
-    >>> certify(problem, np.array([1.0]), 0.0, np.array([-0.5, 0.5])).gap
-    0.0
     """
     w = np.asarray(w, np.float64)
     f = problem.design.times(w) if f is None else np.ascontiguousarray(f, np.float64)
