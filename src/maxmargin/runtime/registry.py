@@ -15,8 +15,19 @@ Entry = TypeVar("Entry")
 class Registry(MutableMapping[str, Entry], Generic[Entry]):
     """A mapping whose values are given as they are, or as ``"module:name"`` to be imported.
 
-    entries: the values by name; a str is the place to import the value from
-    make: what makes an entry from the imported object, such as a call of a class without arguments
+    Parameters
+    ----------
+    entries : mapping of str to value or str
+        The values by name; a str is the place to import the value from.
+    make : callable, optional
+        What makes an entry from the imported object, such as a call of a class without arguments.
+
+    Examples
+    --------
+    >>> from maxmargin.runtime.registry import Registry
+    >>> registry = Registry({"pi": "math:pi"})
+    >>> list(registry), round(registry["pi"], 2)
+    (['pi'], 3.14)
     """
 
     def __init__(self, entries: Mapping[str, Entry | str], make: Callable[[Any], Entry] = lambda found: found) -> None:

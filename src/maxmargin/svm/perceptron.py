@@ -139,11 +139,6 @@ class Perceptron(LinearClassifier, ClassifierMixin, Estimator):
     report_ : PerceptronReport
         The report of the fit.
 
-    See Also
-    --------
-    maxmargin.problems.separability : Whether a hyperplane without errors exists.
-    maxmargin.SVC : With ``kernel="linear", C=inf``, the hyperplane with the widest margin.
-
     Examples
     --------
     >>> from maxmargin import Perceptron
