@@ -146,13 +146,7 @@ def launch(port: int | None = None, *, browser: bool = True, say: Callable[[str]
     link = f"http://127.0.0.1:{port}/?token={token}"
     app = create_app(token, port, warm=True)
     config = uvicorn.Config(
-        app,
-        http=Connection,
-        log_level="critical",
-        access_log=False,
-        ws="none",
-        server_header=False,
-        date_header=False,
+        app, http=Connection, log_level="critical", access_log=False, ws="none", server_header=False, date_header=False
     )
     server = _Server(config, app.stop)
     say(f"The lab is open at {link}")

@@ -46,10 +46,7 @@ TABS: dict[str, Tab] = {
     "regress": Tab("Regression", {"regress": "maxmargin.lab.regress:regress", "blend": "maxmargin.lab.regress:blend"}),
     "digits": Tab(
         "Digits",
-        {
-            "digits": "maxmargin.lab.drawn_digits:digits",
-            "digit-weights": "maxmargin.lab.drawn_digits:digit_weights",
-        },
+        {"digits": "maxmargin.lab.drawn_digits:digits", "digit-weights": "maxmargin.lab.drawn_digits:digit_weights"},
     ),
 }
 OF_ALL_TABS = {"script": "maxmargin.lab.script:script", "recording": "maxmargin.lab.recording:recording"}

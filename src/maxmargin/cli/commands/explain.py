@@ -137,11 +137,7 @@ def effects(model: Any, X: Any, n: int) -> list[dict[str, Any]]:
     found = []
     for i in range(n):
         listed = [
-            {
-                "column": columns[j],
-                "value": plain(X.arrays[j][i] if named else X[i, j]),
-                "effect": float(losses[i, j]),
-            }
+            {"column": columns[j], "value": plain(X.arrays[j][i] if named else X[i, j]), "effect": float(losses[i, j])}
             for j in np.argsort(-np.abs(losses[i]), kind="stable")
         ]
         found.append({"row": i + 1, "prediction": plain(predicted[i]), "value": float(base[i]), "effects": listed})

@@ -43,12 +43,7 @@ _CLASSIFIER = {
     "compression_report_?": "CompressionReport",
 }
 _FUNCTIONS = {**_KERNEL_SVM, "_n_support": "list", "compression_report_?": "CompressionReport"}
-_WEIGHTED_KERNELS = {
-    **_KERNEL,
-    "kernel_weights_": "float64 (m)",
-    "n_iter_": "count",
-    "report_": "KernelWeightsReport",
-}
+_WEIGHTED_KERNELS = {**_KERNEL, "kernel_weights_": "float64 (m)", "n_iter_": "count", "report_": "KernelWeightsReport"}
 _LINEAR = {
     "classes_": "labels (k)",
     **NAMED,

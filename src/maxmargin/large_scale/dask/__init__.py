@@ -13,12 +13,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-_WHERE = {
-    "LinearSVC": "linear",
-    "NystroemRidge": "nystroem",
-    "NystroemSVC": "nystroem",
-    "NystroemSVR": "nystroem",
-}
+_WHERE = {"LinearSVC": "linear", "NystroemRidge": "nystroem", "NystroemSVC": "nystroem", "NystroemSVR": "nystroem"}
 __all__ = ["LinearSVC", "NystroemRidge", "NystroemSVC", "NystroemSVR"]
 
 if TYPE_CHECKING:

@@ -45,10 +45,7 @@ def connected(client: Any = None) -> Iterator[distributed.Client]:
         except ValueError:
             with (
                 distributed.LocalCluster(
-                    n_workers=1,
-                    threads_per_worker=effective_threads(None),
-                    processes=False,
-                    dashboard_address=":0",
+                    n_workers=1, threads_per_worker=effective_threads(None), processes=False, dashboard_address=":0"
                 ) as cluster,
                 distributed.Client(cluster, set_as_default=False) as own,
                 own.as_current(),

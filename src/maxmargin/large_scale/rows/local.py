@@ -38,13 +38,7 @@ class LocalOracle:
     strides: tuple[int, ...] = (16, 4)
 
     def __init__(
-        self,
-        rows: RowTiles,
-        targets: Targets,
-        threads: int = 1,
-        stop: Stop | None = None,
-        *,
-        stride: int = 1,
+        self, rows: RowTiles, targets: Targets, threads: int = 1, stop: Stop | None = None, *, stride: int = 1
     ) -> None:
         self.rows, self.targets, self.threads, self.stop, self.stride = rows, targets, threads, stop, stride
         h = rows.height
