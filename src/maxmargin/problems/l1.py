@@ -146,5 +146,5 @@ def certify_l1(problem: L1Problem, w: Array, b: float, beta: Array | None = None
         norm=float(np.linalg.norm(w)),
         beta=chosen,
         support=target != 0.0,
-        judged=problem.relative_gap(primal, dual),
+        certified_gap=problem.relative_gap(primal, dual),
     )

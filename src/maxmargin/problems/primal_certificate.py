@@ -46,16 +46,16 @@ class PrimalCertificate(Certificate):
     beta: the feasible multipliers that ``dual`` is the objective of
     support: the support vectors: rows whose multiplier is not zero after a step. (Methods that only come close to the
         optimum leave every multiplier a little beside zero.)
-    judged: the duality gap as a part of the larger objective, or of what that cannot be told from zero by
+    certified_gap: the duality gap as a part of the larger objective, or of what that cannot be told from zero by
     """
 
     beta: Array
     support: Array
-    judged: float
+    certified_gap: float
 
     @property
     def relative_gap(self) -> float:
-        return self.judged
+        return self.certified_gap
 
 
 def certify(
@@ -109,7 +109,7 @@ def certify(
         norm=float(np.linalg.norm(w)),
         beta=chosen,
         support=target != 0.0,
-        judged=problem.relative_gap(primal, dual),
+        certified_gap=problem.relative_gap(primal, dual),
     )
 
 
@@ -134,7 +134,7 @@ def certify_dense(problem: PrimalProblem, X: Array, w: Array, b: float, beta: Ar
         norm=norm,
         beta=chosen,
         support=support,
-        judged=problem.relative_gap(primal, dual),
+        certified_gap=problem.relative_gap(primal, dual),
     )
     return certificate, f
 
