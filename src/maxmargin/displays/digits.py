@@ -12,7 +12,8 @@ from maxmargin.displays._figure import DISPLAY_ENTRIES, RIGHT, WRONG, Display, s
 from maxmargin.runtime.parameter_docs import documented
 
 if TYPE_CHECKING:
-    from maxmargin.digits.example import DigitsResult, PictureResult
+    from maxmargin.digits.example import DigitsResult
+    from maxmargin.digits.pictures import PictureResult
 
 
 @documented(DISPLAY_ENTRIES)
@@ -22,7 +23,7 @@ class DigitsDisplay(Display):
     Parameters
     ----------
     result : DigitsResult
-        What :func:`maxmargin.digits.example.run` returned.
+        What :func:`maxmargin.digits.run` returned.
 
     Attributes
     ----------
@@ -137,7 +138,7 @@ class PicturesDisplay(Display):
     Parameters
     ----------
     results : sequence of PictureResult
-        What :func:`maxmargin.digits.example.classify_pictures` returned.
+        What :func:`maxmargin.digits.classify_pictures` returned.
 
     Attributes
     ----------

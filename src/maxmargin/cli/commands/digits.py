@@ -11,9 +11,7 @@ import click
 from maxmargin.cli import UserError, one_line
 
 if TYPE_CHECKING:
-    from maxmargin.digits.example import PictureResult
-
-__all__ = ["command"]
+    from maxmargin.digits.pictures import PictureResult
 
 
 def _gamma(ctx: click.Context, param: click.Parameter, value: str) -> float | str:

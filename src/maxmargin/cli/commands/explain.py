@@ -30,8 +30,6 @@ from maxmargin.cli._options import (
     target_option,
 )
 
-__all__ = ["command"]
-
 SPARSE_MAX_ENTRIES = 10_000_000  # that are held as a dense table, in 80 MB
 BACKGROUND_ROWS = 40  # that lend their values
 CELL_LETTERS = 22  # of a value that is shown

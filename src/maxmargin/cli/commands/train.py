@@ -19,8 +19,6 @@ from maxmargin.cli._options import (
     number_or,
 )
 
-__all__ = ["command"]
-
 INTERRUPTED = 130
 PARAMETERS = (
     "kernel",
