@@ -109,12 +109,13 @@ def _tested(
     if not isinstance(found, ClassFindings | NumberFindings):
         voice.say(f"\n{found.verdict}")
         return found, {}
-    name, score, _, _ = found.judged()
+    main = found.main_score()
+    name, score = main.name, main.value
     rows = min(work.X.shape[0], TRAIN_SCORE_MAX_ROWS)
     train = None
     if work.y is not None and not hasattr(work.X, "batches"):
         own = findings_of(model, take(work.X, np.arange(rows)), work.y[:rows], work.y, "", found_by(found))
-        train = own.judged()[1]  # type: ignore[union-attr]
+        train = own.main_score().value  # type: ignore[union-attr]
     linear = linear_score(work, found_by(found))
     if train is not None or linear is not None:
         rows = [(name, "test", "train"), ("this model", decimals(score), "" if train is None else decimals(train))]
@@ -206,7 +207,8 @@ def linear_score(work: Work, judged_by: str | None) -> float | None:
         if not linear.report_.converged:
             return None
     other = Model("", Pipeline([("columns", work.encoder), ("svm", linear)]), False)
-    return findings_of(other, work.X_test, work.y_test, work.y, "", judged_by).judged()[1]  # type: ignore[union-attr]
+    found = findings_of(other, work.X_test, work.y_test, work.y, "", judged_by)
+    return found.main_score().value  # type: ignore[union-attr]
 
 
 def importances(model: Model, X: Any, y: Array | None, judged_by: str | None) -> dict[str, float]:
@@ -220,7 +222,7 @@ def importances(model: Model, X: Any, y: Array | None, judged_by: str | None) ->
         return {}
 
     def score(table: Table) -> float:
-        return findings_of(model, table, y, y, "", judged_by).judged()[1]  # type: ignore[union-attr]
+        return findings_of(model, table, y, y, "", judged_by).main_score().value  # type: ignore[union-attr]
 
     unshuffled, end, found = score(X), time.perf_counter() + IMPORTANCE_SECONDS, {}
     for j, name in enumerate(X.columns):
@@ -239,7 +241,8 @@ def advice(
     work: Work, model: Model, found: Any, train: float | None, linear: float | None, first: str | None, tuned: bool
 ) -> list[str]:
     """How to do better, from what the scores show; ``first`` is the column that matters most."""
-    _, score, (low, high), _ = found.judged()
+    main = found.main_score()
+    score, (low, high) = main.value, main.interval
     tips, perfect = [], score >= SUSPICIOUS_SCORE
     if perfect and first is not None:
         tips.append(
