@@ -52,23 +52,29 @@ INLINE int64_t best_place(Vec<T> value0, Vec<T> value1, Ints<T> place0, Ints<T> 
   return minimum_integer_of<T>(value == splat<T>(best) ? place : splat_integer<T>(INT32_MAX));
 }
 
+// Both passes run over runs first..last, whose reductions they share; Ki and Kj are rows of K as each run sees them.
 template <class T, bool MOVES>
-INLINE int64_t descend(T* g, const T* rise, const T* Ki, const T* Kj, T step, int64_t begin, int64_t end, T& smallest) {
-  Ints<T> here = places_from<T>(begin), place[2] = {here, here};
+INLINE int64_t descend(const Variables<T>& x, const T* const* Ki, const T* const* Kj, T step, int first, int last, T& smallest) {
+  Ints<T> place[2] = {};
   Vec<T> best[2] = {splat<T>(HUGE_GRADIENT<T>), splat<T>(HUGE_GRADIENT<T>)};
-  for (int64_t t = begin; t < end; t += STEP_UNIT<T>) {
-    unrolled<2>([&](auto chain) {
-      const int64_t at = t + chain * LANES<T>;
-      Vec<T> value = load(g + at);
-      if constexpr (MOVES) {
-        value += splat<T>(step) * (load(Ki + at) - load(Kj + at));
-        store(g + at, value);
-      }
-      value += load(rise + at);
-      place[chain] = value < best[chain] ? here : place[chain];
-      best[chain] = minimum(value, best[chain]);
-    });
-    here += splat_integer<T>(STEP_UNIT<T>);
+  for (int k = first; k < last; k++) {
+    Ints<T> here = places_from<T>(x.begin[k]);
+    const T *row_i = Ki[k], *row_j = Kj[k], *rise = x.rise;
+    T* g = x.g;
+    for (int64_t t = x.begin[k], end = x.end[k]; t < end; t += STEP_UNIT<T>) {
+      unrolled<2>([&](auto chain) {
+        const int64_t at = t + chain * LANES<T>;
+        Vec<T> value = load(g + at);
+        if constexpr (MOVES) {
+          value += splat<T>(step) * (load(row_i + at) - load(row_j + at));
+          store(g + at, value);
+        }
+        value += load(rise + at);
+        place[chain] = value < best[chain] ? here : place[chain];
+        best[chain] = minimum(value, best[chain]);
+      });
+      here += splat_integer<T>(STEP_UNIT<T>);
+    }
   }
   return best_place<T, true>(best[0], best[1], place[0], place[1], smallest);
 }
@@ -76,32 +82,36 @@ INLINE int64_t descend(T* g, const T* rise, const T* Ki, const T* Kj, T step, in
 // Gains are fractions compared by multiplying across: a division per vector would cost more than the rest of the pass.
 // ONES: the diagonal of K is one.
 template <class T, bool ONES>
-INLINE int64_t partner(const T* g, const T* fall, const T* Ki, const T* diagonal, T g_i, T K_ii, int64_t begin,
-                       int64_t end, T& gain, T& largest) {
-  Ints<T> here = places_from<T>(begin), place[2] = {here, here};
+INLINE int64_t partner(const Variables<T>& x, const T* const* Ki, T g_i, T K_ii, int first, int last, T& largest) {
+  Ints<T> place[2] = {};
   Vec<T> high[2] = {splat<T>(-HUGE_GRADIENT<T>), splat<T>(-HUGE_GRADIENT<T>)};
   Vec<T> squares[2] = {splat<T>(T(-1)), splat<T>(T(-1))}, curvatures[2] = {splat<T>(T(1)), splat<T>(T(1))};
-  for (int64_t t = begin; t < end; t += STEP_UNIT<T>) {
-    unrolled<2>([&](auto chain) {
-      const int64_t at = t + chain * LANES<T>;
-      const Vec<T> value = load(g + at) + load(fall + at);
-      high[chain] = maximum(value, high[chain]);
-      const Vec<T> above = maximum(value - splat<T>(g_i), Vec<T>{}), square = above * above;
-      Vec<T> curvature;
-      if constexpr (ONES) {
-        curvature = maximum(T(2) - T(2) * load(Ki + at), splat<T>(T(2) * LEAST_CURVATURE<T>));
-      } else {
-        const Vec<T> size = splat<T>(K_ii) + load(diagonal + at);
-        curvature = maximum(size - T(2) * load(Ki + at), size * LEAST_CURVATURE<T> + T(1e-30));
-      }
-      const auto wins = square * curvatures[chain] > squares[chain] * curvature;
-      squares[chain] = wins ? square : squares[chain];
-      curvatures[chain] = wins ? curvature : curvatures[chain];
-      place[chain] = wins ? here : place[chain];
-    });
-    here += splat_integer<T>(STEP_UNIT<T>);
+  for (int k = first; k < last; k++) {
+    Ints<T> here = places_from<T>(x.begin[k]);
+    const T* row = Ki[k];
+    for (int64_t t = x.begin[k]; t < x.end[k]; t += STEP_UNIT<T>) {
+      unrolled<2>([&](auto chain) {
+        const int64_t at = t + chain * LANES<T>;
+        const Vec<T> value = load(x.g + at) + load(x.fall + at);
+        high[chain] = maximum(value, high[chain]);
+        const Vec<T> above = maximum(value - splat<T>(g_i), Vec<T>{}), square = above * above;
+        Vec<T> curvature;
+        if constexpr (ONES) {
+          curvature = maximum(T(2) - T(2) * load(row + at), splat<T>(T(2) * LEAST_CURVATURE<T>));
+        } else {
+          const Vec<T> size = splat<T>(K_ii) + load(x.diagonal + at);
+          curvature = maximum(size - T(2) * load(row + at), size * LEAST_CURVATURE<T> + T(1e-30));
+        }
+        const auto wins = square * curvatures[chain] > squares[chain] * curvature;
+        squares[chain] = wins ? square : squares[chain];
+        curvatures[chain] = wins ? curvature : curvatures[chain];
+        place[chain] = wins ? here : place[chain];
+      });
+      here += splat_integer<T>(STEP_UNIT<T>);
+    }
   }
   largest = maximum_of<T>(maximum(high[0], high[1]));
+  T gain;
   return best_place<T, false>(squares[0] / curvatures[0], squares[1] / curvatures[1], place[0], place[1], gain);
 }
 
@@ -119,31 +129,26 @@ Ended pair_steps(Variables<T>& x, Rows& rows, T goal, int64_t max_steps, const S
   double work = 0;
   int64_t nonzero = 0, nonzero_before = 0;  // how many more are than at first
   const double size = double(x.end[x.runs - 1]);
+  const int groups = x.joined ? 1 : x.runs;  // of runs with an equality together
+  const auto rows_of = [&](int64_t v, int first, int last, const T** of) {
+    for (int k = first; k < last; k++) of[k] = rows(v, k);
+  };
   for (;; steps++) {
     int64_t low_at[2] = {}, best_i = -1, best_j = -1;
     T low[2] = {}, worst = -1, low_i = 0;
-    for (int k = 0; k < x.runs; k++)
-      low_at[k] = i < 0 ? descend<T, false>(x.g, x.rise, x.g, x.g, T(0), x.begin[k], x.end[k], low[k])
-                        : descend<T, true>(x.g, x.rise, rows(i, k), rows(j, k), change, x.begin[k], x.end[k], low[k]);
-    if (x.joined) {
-      const int first = x.runs == 2 && low[1] < low[0];
-      T best_gain = -2, top = -HUGE_GRADIENT<T>;
-      best_i = low_at[first], low_i = low[first];
-      for (int k = 0; k < x.runs; k++) {
-        T gain, largest;
-        const int64_t v = partner<T, ONES>(x.g, x.fall, rows(best_i, k), x.diagonal, low_i,
-                                           ONES ? T(1) : x.diagonal[best_i], x.begin[k], x.end[k], gain, largest);
-        if (gain > best_gain) best_gain = gain, best_j = v;
-        top = maximum(top, largest);
-      }
-      worst = top - low_i;
-    } else {
-      for (int k = 0; k < x.runs; k++) {
-        T gain, largest;
-        const int64_t v = partner<T, ONES>(x.g, x.fall, rows(low_at[k], k), x.diagonal, low[k],
-                                           ONES ? T(1) : x.diagonal[low_at[k]], x.begin[k], x.end[k], gain, largest);
-        if (largest - low[k] > worst) worst = largest - low[k], best_i = low_at[k], best_j = v, low_i = low[k];
-      }
+    const T *Ki[2] = {x.g, x.g}, *Kj[2] = {x.g, x.g};
+    if (i >= 0) rows_of(i, 0, x.runs, Ki), rows_of(j, 0, x.runs, Kj);
+    for (int group = 0; group < groups; group++) {
+      const int first = group, last = x.joined ? x.runs : group + 1;
+      low_at[group] = i < 0 ? descend<T, false>(x, Ki, Kj, T(0), first, last, low[group])
+                            : descend<T, true>(x, Ki, Kj, change, first, last, low[group]);
+    }
+    for (int group = 0; group < groups; group++) {
+      const int first = group, last = x.joined ? x.runs : group + 1;
+      T largest;
+      rows_of(low_at[group], first, last, Ki);
+      const int64_t v = partner<T, ONES>(x, Ki, low[group], ONES ? T(1) : x.diagonal[low_at[group]], first, last, largest);
+      if (largest - low[group] > worst) worst = largest - low[group], best_i = low_at[group], best_j = v, low_i = low[group];
     }
     if (!(worst > goal)) return REACHED;
     if (x.check_step > 0) {
