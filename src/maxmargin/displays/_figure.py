@@ -48,7 +48,9 @@ display : Display
 drawn as display : Display
     Itself.
 ax_ : matplotlib Axes
+    Axes of the last plot.
 figure_ : matplotlib Figure
+    The figure of the last plot.
 """
 )
 RING = {"facecolor": "none", "edgecolor": BLACK, "linewidth": 1.3}  # around support vectors

@@ -31,8 +31,7 @@ class DigitsDisplay(Display):
         One for each image shown.
     ax_ : matplotlib Axes
         The confusion matrix.
-    figure_ : matplotlib Figure
-        The figure of the last plot.
+    {figure_}
 
     Examples
     --------
@@ -144,8 +143,7 @@ class PicturesDisplay(Display):
     ----------
     axes_ : ndarray of matplotlib Axes, shape (n_pictures, 3)
         Original, 8 x 8 image and scores of each picture.
-    figure_ : matplotlib Figure
-        The figure of the last plot.
+    {figure_}
 
     Examples
     --------
