@@ -19,7 +19,7 @@ from maxmargin.runtime.validation import Array
 
 MIN_POINTS = 3
 TOL = 1e-5
-ON = 1e-4  # |f| that counts as on the boundary, relative to rho
+BOUNDARY_TOL = 1e-4  # |f| that counts as on the boundary, relative to rho
 
 
 def region(
@@ -31,7 +31,7 @@ def region(
     model = OneClassSVM(**settings, nu=nu, tol=TOL, max_seconds=max_seconds).fit(X)
     grid = np.column_stack([side.ravel() for side in np.meshgrid(*axes)])
     f = model.decision_function(X)
-    on = ON * max(1.0, abs(float(model.offset_[0])))
+    on = BOUNDARY_TOL * max(1.0, abs(float(model.offset_[0])))
     category = np.select([np.abs(f) <= on, f > 0], ["on", "outside"], "misclassified")
     empty = bool((category == "on").all()) and len(np.unique(X, axis=0)) > 1  # w = 0: what is left of f is rounding
     values = np.full(len(grid), np.nan) if empty else model.decision_function(grid)
