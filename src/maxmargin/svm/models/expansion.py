@@ -34,9 +34,7 @@ from maxmargin.svm.models.terms import compiled_expansion, sparse_kernel_values
 
 SIDE_MAX_ROWS = 4096  # rows that are brought into tile form at a time: 64 MB of float64 at 2,000 columns
 COMPILED_MAX_PRODUCTS = 1e6  # multiplications up to which preparing tiles and threads costs more than the values
-COMPILED_SPARSE_MAX_ROWS = (
-    16  # CSR rows up to which a product by columns of the anchors costs less than preparing tiles
-)
+COMPILED_SPARSE_MAX_ROWS = 16  # CSR rows up to which a product by columns of the anchors costs less than tiles
 LARGEST_ENTRY = 1e140  # of a row whose sums of squares cannot overflow
 ROUGH_MIN_PRODUCTS = 2e8  # multiplications from which float32 with a check of doubtful rows is faster
 KEEP_BYTES = 32e6  # packed support vectors up to this size are kept from one call to the next
