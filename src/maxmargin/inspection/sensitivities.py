@@ -40,7 +40,7 @@ def has_gradient(kernel: Kernel) -> bool:
 def gradient(kernel: Kernel, x: Array, anchors: Points, weights: Array) -> Array:
     """sum_i weights_i dk(x_i, x)/dx at one point.
 
-    kernel: a resolved kernel that :func:`has_gradient`
+    kernel: resolved, with a gradient (:func:`has_gradient`)
     x: (d,)
     anchors: (m, d); the x_i
     weights: (m,)
