@@ -63,7 +63,8 @@ class UpdateMixin:
         sparse = sp.issparse(rows.X) or sp.issparse(X)
         points = sp.vstack([rows.X, X], format="csr") if sparse else np.concatenate([rows.X, X])
         everything = InputRows(points, np.concatenate([rows.target, target]), np.concatenate([rows.weight, weights]))
-        return self._updated(everything, self._start(rows))
+        origin = np.concatenate([np.arange(rows.X.shape[0]), np.full(X.shape[0], -1)])
+        return self._updated(everything, self._start(rows, origin))
 
     @all_or_nothing
     def forget(self, rows: Any) -> Self:
@@ -87,12 +88,12 @@ class UpdateMixin:
         if not keep.any():
             raise ValueError(f"rows names all {len(keep):,} training rows: at least one must remain.")
         kept = InputRows(given.X[keep], given.target[keep], given.weight[keep])
-        return self._updated(kept, self._start(given))
+        return self._updated(kept, self._start(given, np.flatnonzero(keep)))
 
-    def _start(self, rows: InputRows) -> WarmStart | None:
-        """The solution of the last fit, which was over these rows."""
+    def _start(self, rows: InputRows, origin: Array) -> WarmStart | None:
+        """The solution of the last fit, which was over these rows; ``origin`` says which of them today's rows are."""
         last: WarmStart | None = self._last_fit  # type: ignore[attr-defined]
-        return None if last is None else last.over(rows)
+        return None if last is None else last.over(rows, origin)
 
     def _checked_rows(self, method: str) -> InputRows:
         """The rows of the last fit, or why they are not there."""
