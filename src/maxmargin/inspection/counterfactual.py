@@ -131,15 +131,15 @@ def counterfactual(
     """
     check_number("margin", margin, above=0)
     functions = fitted_functions(estimator, "counterfactual", by_pair=True)
+    if not isinstance(functions.kernel, Linear) and not has_gradient(functions.kernel):
+        raise ValueError(
+            f"counterfactual needs a kernel with a derivative, like RBF or Polynomial; got {functions.kernel!r}."
+        )
     row = dense_points(estimator, _as_row(x))
     if len(row) != 1:
         raise ValueError(f"counterfactual takes one point; x has {len(row)} rows.")
     before = np.asarray(estimator.predict(_as_row(x)))[0]
     wanted, functions = _wanted(estimator, functions, target, before)
-    if not isinstance(functions.kernel, Linear) and not (row.ndim == 2 and has_gradient(functions.kernel)):
-        raise ValueError(
-            f"counterfactual needs a kernel with a derivative, like RBF or Polynomial; got {functions.kernel!r}."
-        )
     names = getattr(estimator, "feature_names_in_", None)
     low, high = _box(row[0], fixed, bounds, names)
     search = BoundarySearch(functions, row[0], low, high, margin)
