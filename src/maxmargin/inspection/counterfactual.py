@@ -95,8 +95,9 @@ def counterfactual(
     x : array-like of shape (d,) or (1, d)
         The point.
     target : object, optional
-        The desired prediction: a class; 1 or -1 for an outlier detector; an interval ``(low, high)`` for a regression,
-        where one end may be infinite. With two classes the default is the other class.
+        The desired prediction: a class, which is to win against every other one (in one-vs-one a tie of votes, which
+        ``predict`` decides too, is not enough); 1 or -1 for an outlier detector; an interval ``(low, high)`` for a
+        regression, where one end may be infinite. With two classes the default is the other class.
     fixed : columns, optional
         Features that keep their values: positions, names or a mask.
     bounds : pair, optional
