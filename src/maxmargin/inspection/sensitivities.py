@@ -3,7 +3,8 @@
     Linear       dk/dx = x_i
     Polynomial   dk/dx = gamma p (gamma x'x_i + r)^(p-1) x_i
     Sigmoid      dk/dx = gamma (1 - k^2) x_i
-    RBF          dk/dx = -2 gamma k (x - x_i)
+    RBF, Matern (nu > 1/2), RationalQuadratic
+                 dk/dx = 2 gamma k'(s) (x - x_i), s = gamma |x - x_i|^2
 
 and by the rules of calculus for what is made of such kernels,
 
@@ -23,7 +24,22 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.kernels import RBF, Columns, Kernel, Linear, Normalized, Polynomial, Power, Product, Scaled, Sigmoid, Sum
+from maxmargin.kernels import (
+    RBF,
+    Columns,
+    Kernel,
+    Linear,
+    Matern,
+    Normalized,
+    Polynomial,
+    Power,
+    Product,
+    RationalQuadratic,
+    Scaled,
+    Sigmoid,
+    Sum,
+)
+from maxmargin.kernels._arrays import squared_distances
 from maxmargin.runtime.validation import Array, Points
 
 
@@ -34,7 +50,7 @@ def has_gradient(kernel: Kernel) -> bool:
         return all(has_gradient(member) for member in kernel.kernels)
     if kind in (Scaled, Power, Columns, Normalized):
         return has_gradient(kernel.kernel)
-    return kind in (Linear, Polynomial, Sigmoid, RBF)
+    return kind in (Linear, Polynomial, Sigmoid, RBF, RationalQuadratic) or (kind is Matern and kernel.nu > 0.5)
 
 
 def gradient(kernel: Kernel, x: Array, anchors: Points, weights: Array) -> Array:
@@ -78,8 +94,9 @@ def gradient(kernel: Kernel, x: Array, anchors: Points, weights: Array) -> Array
         value = float(np.dot(weights, kernel.matrix(at, anchors)[0]))
         return gradient(kernel.kernel, x, anchors, scaled) - value * of_own / (2.0 * own)
     k = kernel.matrix(at, anchors)[0]
-    if kind is RBF:
-        pull = -2.0 * float(kernel.gamma) * weights * k
+    if kind in (RBF, Matern, RationalQuadratic):
+        slope = -k if kind is RBF else _slopes(kernel, float(kernel.gamma) * squared_distances(at, anchors, kernel.shift_)[0])
+        pull = 2.0 * float(kernel.gamma) * weights * slope
         return pull.sum() * x - _sum_rows(anchors, pull)
     if kind is Polynomial:
         p = float(kernel.degree)
@@ -92,6 +109,15 @@ def gradient(kernel: Kernel, x: Array, anchors: Points, weights: Array) -> Array
     if kind is Linear:
         return _sum_rows(anchors, weights)
     raise TypeError(f"{kernel!r} has no known gradient.")
+
+
+def _slopes(kernel: Kernel, S: Array) -> Array:
+    """dk/ds at s = gamma |x - z|^2."""
+    if isinstance(kernel, RationalQuadratic):
+        return -((1.0 + S / kernel.alpha) ** (-kernel.alpha - 1.0))
+    assert isinstance(kernel, Matern)
+    r = np.sqrt(4.0 * kernel.nu * S)
+    return -3.0 * np.exp(-r) if kernel.nu == 1.5 else -5.0 / 3.0 * (1.0 + r) * np.exp(-r)
 
 
 def _sum_rows(A: Points, v: Array) -> Array:

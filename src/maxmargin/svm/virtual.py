@@ -7,7 +7,7 @@ that are no support vectors do not carry the function, so their copies would cos
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -148,7 +148,8 @@ class VirtualSVC(MetaEstimatorMixin, ClassifierMixin, Estimator):
         return SVC() if self.estimator is None else self.estimator
 
     def _checked_transforms(self) -> list[Any]:
-        transforms = [self.transforms] if callable(self.transforms) else list(self.transforms)
+        given = self.transforms
+        transforms = list(given) if isinstance(given, Iterable) and not callable(given) else [given]
         for transform in transforms:
             if not callable(transform):
                 raise TypeError(f"transforms must be functions of points; got {transform!r}.")
