@@ -46,13 +46,18 @@ OVERFIT_GAP = 0.1  # between the scores of training and test rows
 def conclude(
     work: Work, model: Model, voice: Voice, output: str | None, judged_by: str | None = None, *, tuned: bool = False
 ) -> dict[str, Any]:
-    """Save the model, say what came out, and give it as a dictionary. ``tuned``: its parameters come from a search."""
-    size = None
+    """Save the model, say what came out, and give it as a dictionary. ``tuned``: its parameters come from a search.
+
+    Where it cannot be saved, the results are shown before the error."""
+    size, unsaved = None, None
     if output is not None:
         from maxmargin.io import save
 
-        save(model.estimator, output)
-        size = os.path.getsize(output)
+        try:
+            save(model.estimator, output)
+            size = os.path.getsize(output)
+        except OSError as error:
+            unsaved = error
     report = getattr(model.svm, "stream_report_", None) or model.svm.report_
     fills = _fills(work.encoder) if work.plans else {}
     interrupted = was_interrupted(report)
@@ -75,6 +80,8 @@ def conclude(
         found = findings_of(model, take(work.X_test, rows), known, work.y, "of the training rows", judged_by)
         which = "the" if len(rows) == n else f"{len(rows):,} of the"
         voice.say(f"\nOn {which} {counted(n, 'row')} of the test:\n\n{found.text()}\n\n{found.verdict}")
+    if unsaved is not None:
+        raise unsaved
     if output is None:
         voice.say("\nThe model was not saved: say -o model.mm to keep it.")
     else:
