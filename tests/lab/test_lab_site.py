@@ -300,3 +300,38 @@ def test_show_refuses_what_it_cannot_draw(X: Any, y: Any, words: str) -> None:
 
 def test_export_makes_the_folder(tmp_path: Path) -> None:
     assert export(tmp_path / "a" / "b").is_file()
+
+
+def test_what_the_page_cannot_compute_is_not_offered(browser: Any, tmp_path: Path) -> None:
+    page = browser.new_page(offline=True, reduced_motion="reduce")
+    page.goto(export(tmp_path).as_uri())
+    ready(page)
+    panel = page.locator("#panel-classify")
+    comment = panel.locator(".comment")
+    expect(comment).to_contain_text("3 of 40 points")
+    panel.get_by_text("Training and test").click()
+    expect(panel.get_by_text("hold out every third point")).to_be_visible()
+    for label in ("Solver", "Classes", "colours show the probability of a class"):
+        expect(panel.get_by_label(label, exact=True)).to_be_hidden()
+    panel.get_by_label("Kernel", exact=True).select_option("sigmoid")  # |w|² may be negative: no margin, and no proof
+    page.locator("[data-example=circles]").click()
+    panel.get_by_label("Kernel", exact=True).select_option("sigmoid")
+    expect(comment).to_contain_text("not defined: |w|² is negative with this kernel")
+    expect(comment).not_to_contain_text("f is the same everywhere")
+    panel.get_by_role("button", name="Paste").click()
+    dialog = page.locator("dialog")
+    for table, words in (
+        ("x,y,class,note\n1,2,a,b", "The table has 4 columns: keep x, y and the class"),
+        ("", "No row could be read"),
+        ("a b c\n? ? ?", "No row could be read"),
+        ("1,1e9,0", "No row could be read"),
+        ("\n".join(f"{k},{k},{k}" for k in range(7)), "7 different classes"),
+        ("1 1 0\n" * 301, "301 rows are more than this page can take"),
+    ):
+        dialog.get_by_label("Table").fill(table)
+        dialog.get_by_role("button", name="Use these points").click()
+        expect(dialog.get_by_role("alert")).to_contain_text(words)
+    dialog.get_by_label("Table").fill("x;y;class\n1;2;10\n3;4;9\n5;;9")
+    dialog.get_by_role("button", name="Use these points").click()
+    expect(page.locator("#toast")).to_have_text("2 points read; 1 row left out.")
+    page.close()

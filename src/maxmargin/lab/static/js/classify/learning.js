@@ -149,6 +149,7 @@ export function createLearning(ctx, model, changed) {
     follow(request) {
       wanted = request;
       root.hidden = !request;
+      probability.root.hidden = Boolean(ctx.api.local) || new Set(request?.points.map((row) => row[2])).size > 2; // there are none then
       if (request) over.root.parentElement.hidden = !("gamma" in request.kernel); // else C is all there is
       if (!request || request.live) paint();
       else ask();

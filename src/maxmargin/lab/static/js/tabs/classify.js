@@ -29,6 +29,7 @@ const FINE = 160; // and at rest
 const FINEST = 280; // of two classes and few points, whose margins may bend sharply
 const FEW = 400; // points
 
+const FLAT = 1e-6; // differences of f that are none
 const NU = 0.1;
 
 const model = {
@@ -200,7 +201,7 @@ function answered(answer, tag) {
     answer.sigmoid ??= live ? fit?.answer.sigmoid : null; // it is fitted when the hand rests
     fit = ready(answer, tag);
     const impossible = answer.kind === "inseparable";
-    const flat = answer.margin === null && answer.kind !== "one_class" ? ["w = 0: f is the same everywhere, and every point gets the same class. Try another kernel."] : [];
+    const flat = answer.kind !== "one_class" && fit.planes.every((f) => f.every((value) => Math.abs(value - f[0]) < FLAT)) ? ["w = 0: f is the same everywhere, and every point gets the same class. Try another kernel."] : [];
     comment.show({
       first: answer.test ? 6 : 5,
       lines: impossible ? [`The faint colours show the soft margin at C = ${answer.soft_C}:`, ...answer.comment] : [...flat, ...answer.comment],
