@@ -24,17 +24,18 @@ def comment(model: SVC, errors: int, n: int, live: bool = False, test: dict[str,
     report = model.report_
     of_class = ", ".join(f"class {k + 1}: {m}" for k, m in zip(model.classes_, model.n_support_, strict=True))
     many = len(report.margins) > 1
+    valid = report.kernel_valid is not False
     lines = [
         f"kernel                {kernel_text(model.get_params())}",
         f"C                     {model.C:g}",
         f"support vectors       {report.n_support} of {n} points ({of_class})",
-        f"{'smallest margin' if many else 'margin 2/|w|':<20}  {report.margin:.6g}",
+        f"{'smallest margin' if many else 'margin 2/|w|':<20}  {margin_text(report)}",
         f"training errors       {errors} of {n} points ({100 * errors / n:.1f} %)",
-        f"{'largest |w|' if many else '|w|':<20}  {2 / report.margin:.6g}",
+        *([f"{'largest |w|' if many else '|w|':<20}  {2 / report.margin:.6g}"] if valid else []),
         f"kernel evaluations    {report.kernel_evaluations:,}",
         f"solver                {report.solver.replace('_', ' ')}",
         f"iterations            {report.n_iter:,}",
-        f"duality gap           {report.duality_gap:.3g} (relative {report.relative_gap:.1e})",
+        *([f"duality gap           {report.duality_gap:.3g} (relative {report.relative_gap:.1e})"] if valid else []),
         f"seconds               {report.seconds:.2g}",
     ]
     if test is not None:
@@ -43,6 +44,12 @@ def comment(model: SVC, errors: int, n: int, live: bool = False, test: dict[str,
     if report.converged:
         return lines
     return [*lines, SO_FAR if live else f"not converged         {report.status.value}"]
+
+
+def margin_text(report: FitReport) -> str:
+    """The margin, which is infinite for w = 0, and not defined where a kernel gives |w|^2 < 0."""
+    negative = math.isinf(report.margin) and report.kernel_valid is False
+    return "not defined: |w|² is negative with this kernel" if negative else f"{report.margin:.6g}"
 
 
 def kernel_text(settings: dict[str, Any]) -> str:

@@ -103,7 +103,7 @@ def blend(request: Mapping[str, Any], control: Run | None = None) -> dict[str, A
         total, largest = float(weights.sum()), int(np.argmax(np.abs(weights)))
         sentence = (
             f"f({at:.3g}) = {value:.3g} is the sum of b_i(x) y_i. The weights do not depend on y and sum to "
-            f"{total:.3g}; the largest, {weights[largest]:.3g}, is that of the point at x = {x[largest]:.3g}."
+            f"{total:.3g}; the largest, {weights[largest]:.3g}, is that of the point at x\u00a0=\u00a0{x[largest]:.3g}."
         )
         if (weights < -1e-3 * np.abs(weights).max()).any():
             sentence += " Some are negative: raising those targets lowers the curve here."

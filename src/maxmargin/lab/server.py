@@ -142,6 +142,8 @@ def launch(port: int | None = None, *, browser: bool = True, say: Callable[[str]
     Raises OSError if the port is in use.
     """
     listener = _listener(port) if port is not None else _preferred()
+    if port is None and listener.getsockname()[1] != PREFERRED_PORT:
+        say(f"Port {PREFERRED_PORT} is in use: the lab has another address, to which pages opened earlier do not follow.")
     port, token = listener.getsockname()[1], new_token()
     link = f"http://127.0.0.1:{port}/?token={token}"
     app = create_app(token, port, warm=True)
@@ -205,6 +207,7 @@ def _listener(port: int) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(("127.0.0.1", port))
+        listener.listen()  # from now on: another lab cannot take the port too, and an early request waits
     except OSError as error:
         listener.close()
         raise OSError(
