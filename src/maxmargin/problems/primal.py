@@ -158,6 +158,11 @@ class PrimalProblem:
         """Products with X minus the shift."""
         return self.design if self.shift is None else Design(self.X, shift=self.shift, threads=self.threads)
 
+    @cached_property
+    def row_squares(self) -> Array:
+        """|x_i|^2 of every row, shifted if X is."""
+        return self.centred.squared_norms()
+
     def solver_design(self, stop: Stop) -> Design:
         """X for solvers of square systems: dense columns are centred for a free intercept, and a penalised one is a
         constant column."""

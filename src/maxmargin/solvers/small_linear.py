@@ -12,8 +12,9 @@ import math
 import numpy as np
 
 from maxmargin import _native
+from maxmargin.problems.design import linear_rows
 from maxmargin.problems.primal import PrimalProblem
-from maxmargin.problems.primal_certificate import PrimalCertificate, certify_dense
+from maxmargin.problems.primal_certificate import PrimalCertificate, certify_rows
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.history import History, Record
 from maxmargin.runtime.validation import Array
@@ -54,7 +55,7 @@ def solve_small(
         return None
     if not problem.squared:  # the call itself has found the best intercept of a squared loss
         b = problem.best_intercept(f, b)
-    certificate, f = certify_dense(problem, X, w, b, beta)
+    certificate, f = certify_rows(problem, linear_rows(X), w, b, beta)
     if not certificate.relative_gap <= tol:
         return None
     records = records[:count].copy()
