@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from maxmargin.cli import UserError
+from maxmargin.cli import INTERRUPTED, UserError
 from maxmargin.cli._options import (
     Voice,
     address,
@@ -21,7 +21,6 @@ from maxmargin.cli._options import (
 
 __all__ = ["command"]
 
-INTERRUPTED = 130
 PARAMETERS = (
     "kernel",
     "estimator",
