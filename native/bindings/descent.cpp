@@ -95,6 +95,7 @@ void bind_descent(nb::module_& m) {
       .def_prop_rw("free", [](const Descent& d) { return d.state.free; }, [](Descent& d, bool x) { d.state.free = x; })
       .def_prop_rw("active", [](const Descent& d) { return d.state.active; }, &Descent::set_active)
       .def_prop_ro("place", [](const Descent& d) { return d.state.place; })
+      .def_prop_ro("visits", [](const Descent& d) { return d.state.visits; })
       .def_prop_rw("seed", [](const Descent& d) { return d.state.seed; }, &Descent::set_seed)
       .def("sweep", &Descent::sweep, "epochs"_a, "steps"_a, "gap"_a, "pull"_a, "shrinking"_a)
       .def("free_step", &Descent::free_step, "free"_a, "most"_a);

@@ -70,18 +70,18 @@ static nb::tuple solve_small_linear(nb::handle X_, nb::handle y_, nb::handle abo
   return nb::make_tuple(found.b, found.primal, found.dual, found.iterations, found.records);
 }
 
-static nb::tuple certify_small_linear(nb::handle X_, nb::handle y_, nb::handle above_, nb::handle below_, double eps,
-                                      bool squared, bool free, double scaling, double centre, nb::handle w_, double b,
-                                      nb::handle beta_, nb::handle f_, nb::handle support_) {
-  const Input X(X_, "X"), y(y_, "y"), above(above_, "above"), below(below_, "below"), w(w_, "w");
+static nb::tuple certify_linear(const LinearRows& X, nb::handle y_, nb::handle above_, nb::handle below_, double eps,
+                                bool squared, bool free, double scaling, double centre, nb::handle w_, double b,
+                                nb::handle beta_, nb::handle f_, nb::handle support_) {
+  const Input y(y_, "y"), above(above_, "above"), below(below_, "below"), w(w_, "w");
   const Output beta(beta_, "beta"), f(f_, "f"), support(support_, "support");
-  const auto points = X.array<double, 2>();
-  const int64_t n = points.shape[0], d = points.shape[1];
+  const int64_t n = X.view.rows, d = X.view.columns;
+  border::check_scalar(X.view.shift == nullptr, "shift", "absent", 1.0);
   const auto used = support.array<bool, 1>();
   border::check_length(used, 0, n, "rows of X");
   Scratch memory(2 * bytes_of<double>(d));
   LinearConditions p{};
-  p.X = points.data, p.rows = n, p.features = d, p.losses = losses_of(y, above, below, n, eps, squared);
+  p.X = X.view, p.losses = losses_of(y, above, below, n, eps, squared);
   p.free = free, p.scaling = scaling, p.centre = centre, p.w = vector_of(w, d, "columns of X"), p.b = b;
   p.beta = vector_of(beta, n, "rows of X"), p.f = vector_of(f, n, "rows of X"), p.support = used.data;
   p.means = memory.take<double>(d), p.sums = memory.take<double>(d);
@@ -96,6 +96,6 @@ static nb::tuple certify_small_linear(nb::handle X_, nb::handle y_, nb::handle a
 void bind_small_linear(nb::module_& m) {
   m.def("solve_small_linear", &solve_small_linear, "X"_a, "y"_a, "above"_a, "below"_a, "epsilon"_a, "squared"_a, "free"_a,
         "scaling"_a, "start"_a, "centre"_a, "tol"_a, "max_iter"_a, "w"_a, "f"_a, "beta"_a, "records"_a);
-  m.def("certify_small_linear", &certify_small_linear, "X"_a, "y"_a, "above"_a, "below"_a, "epsilon"_a, "squared"_a, "free"_a,
+  m.def("certify_linear", &certify_linear, "X"_a, "y"_a, "above"_a, "below"_a, "epsilon"_a, "squared"_a, "free"_a,
         "scaling"_a, "centre"_a, "w"_a, "b"_a, "beta"_a, "f"_a, "support"_a);
 }

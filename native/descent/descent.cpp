@@ -59,12 +59,23 @@ int64_t sweep_rows(const Rows& X, DescentState& S, int64_t epochs, int64_t steps
     }
     const int64_t stop = minimum(count, S.place + steps);
     steps -= stop - S.place;
+    S.visits += stop - S.place;
     int64_t kept = S.kept;
     double missing = S.missing, dual = S.dual, partial = S.partial, largest = S.pull;
-    for (int64_t t = S.place; t < stop; t++) {
+    // Rows are drawn one step ahead, so that they are in the cache when their turn comes.
+    const auto draw = [&](int64_t t) {
       const int64_t at = t + drawn(S.seed, count - t), i = S.order[at];
       S.order[at] = S.order[t];
       S.order[t] = i;
+      __builtin_prefetch(S.beta + i), __builtin_prefetch(S.q + i), __builtin_prefetch(S.y + i);
+      __builtin_prefetch(S.lower + i), __builtin_prefetch(S.upper + i), __builtin_prefetch(S.ridge + i);
+      X.prefetch(i);
+      return i;
+    };
+    int64_t next = S.place < stop ? draw(S.place) : 0;
+    for (int64_t t = S.place; t < stop; t++) {
+      const int64_t i = next;
+      if (t + 1 < stop) next = draw(t + 1);
       const double old = S.beta[i], ridge = S.ridge[i], lower = S.lower[i], upper = S.upper[i];
       const double f = X.dot(i, S.w), g = f + S.b0 + rho * missing - S.y[i] + ridge * old;
       const double pulled = pull_of(old, g, eps, lower, upper);

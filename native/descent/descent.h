@@ -35,6 +35,7 @@ struct DescentState {
   double gap, dual, partial; // estimated relative gap of the last epoch; dual objective but for the intercept's part
   double met;                // b0 when every row last took part
   int64_t active, place, kept;
+  int64_t visits;            // steps of all epochs
   uint64_t seed;
 };
 

@@ -17,6 +17,9 @@ INLINE Vec<double> load_doubles(const float* p) {
   return __builtin_convertvector(v, Vec<double>);
 }
 
+constexpr int64_t LINE_BYTES = 64;            // of the cache
+constexpr int64_t PREFETCH_MAX_BYTES = 2048;  // of a row: the processor itself goes on with longer ones
+
 template <class T> struct DenseRows {
   const T* data;
   int64_t columns;
@@ -43,6 +46,11 @@ template <class T> struct DenseRows {
     for (; j < columns; j++) total += (SHIFTED ? double(x[j]) - shift[j] : double(x[j])) * u[j];
     return total;
   }
+  void prefetch(int64_t i) const {
+    const int64_t bytes = minimum(columns * int64_t(sizeof(T)), PREFETCH_MAX_BYTES);
+    const char* at = reinterpret_cast<const char*>(row(i));
+    for (int64_t k = 0; k < bytes; k += LINE_BYTES) __builtin_prefetch(at + k);
+  }
   double dot(int64_t i, const double* u) const {
     return shift ? product<true>(row(i), u) : product<false>(row(i), u);
   }
@@ -59,6 +67,11 @@ template <class T, class I> struct CsrRows {
   const I *indptr, *indices;
   const T* data;
 
+  void prefetch(int64_t i) const {
+    const int64_t start = indptr[i], stop = minimum(int64_t(indptr[i + 1]), start + PREFETCH_MAX_BYTES / int64_t(sizeof(T)));
+    for (int64_t p = start; p < stop; p += LINE_BYTES / int64_t(sizeof(T))) __builtin_prefetch(data + p);
+    for (int64_t p = start; p < stop; p += LINE_BYTES / int64_t(sizeof(I))) __builtin_prefetch(indices + p);
+  }
   double dot(int64_t i, const double* u) const {
     const int64_t stop = indptr[i + 1];
     int64_t p = indptr[i];

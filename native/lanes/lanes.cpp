@@ -4,7 +4,6 @@
 
 namespace LEVEL {
 
-constexpr int LINE_BYTES = 64;
 template <class W> constexpr int LINE = LINE_BYTES / int(sizeof(W));
 template <class W> constexpr int PARTS = LINE<W> / LANES<W>;  // registers per line
 

@@ -1,5 +1,6 @@
 #include "small_linear/small_linear.h"
 
+#include "design/rows.h"
 #include "interior/interior.h"
 #include "losses/row_loss.h"
 #include "small_linear/columns.h"
@@ -262,35 +263,36 @@ static SmallLinearResult solve_small_linear(const SmallLinear& p) {
 }
 
 // ---- the certificate
-static LinearConditionsResult certify(const LinearConditions& p) {
-  const int64_t n = p.rows, d = p.features;
+template <class Rows> LinearConditionsResult certify_rows(const Rows& X, const LinearConditions& p) {
+  const int64_t n = p.X.rows, d = p.X.columns;
   const LossesView& L = p.losses;
   LinearConditionsResult out{};
   for (int64_t k = 0; k < d; k++) p.means[k] = p.sums[k] = 0.0;
   double losses = 0.0, up = 0.0, down = 0.0;
   for (int64_t i = 0; i < n; i++) {
-    const double *x = p.X + i * d, above = L.above[i], below = L.below[i];
-    double value = 0.0;
-    for (int64_t k = 0; k < d; k++) value += x[k] * p.w[k], p.means[k] += x[k];
-    p.f[i] = value;
+    const double above = L.above[i], below = L.below[i], value = p.f[i] = X.dot(i, p.w);
     losses += row_loss(outside(L.y[i] - value - p.b, L.eps), above, below, L.squared);
     const double lower = L.squared ? (below > 0.0 ? -INFINITE : 0.0) : -below;
     const double upper = L.squared ? (above > 0.0 ? INFINITE : 0.0) : above;
     p.beta[i] = minimum(maximum(p.beta[i], lower), upper);
     (p.beta[i] > 0.0 ? up : down) += p.beta[i];
   }
-  // a free intercept leaves w alone where every row is shifted by the means
-  for (int64_t k = 0; k < d; k++) p.means[k] = p.free && n > 0 ? p.means[k] / double(n) : 0.0;
+  Rows centred = X;
+  if constexpr (requires { X.shift; })
+    if (p.free && n > 0) {  // a free intercept leaves w alone where every row is shifted by the means
+      for (int64_t i = 0; i < n; i++) X.add(i, 1.0, p.means);
+      for (int64_t k = 0; k < d; k++) p.means[k] /= double(n);
+      centred.shift = p.means;
+    }
   const double plus = p.free && up > -down ? -down / up : 1.0, minus = p.free && -down > up ? up / -down : 1.0;
   double total = 0.0, terms = 0.0;
   for (int64_t i = 0; i < n; i++) {
-    const double *x = p.X + i * d, above = L.above[i], below = L.below[i], r = L.y[i] - p.f[i] - p.b;
+    const double above = L.above[i], below = L.below[i], r = L.y[i] - p.f[i] - p.b;
     const double beta = p.beta[i] *= p.beta[i] > 0.0 ? plus : minus;
     const double size = (L.squared ? 2.0 : 1.0) * maximum(above, below), ridge = row_ridge(above, below, L.squared);
     total += beta, out.size += absolute(beta);
     terms += (L.y[i] - p.centre) * beta - L.eps * absolute(beta) - 0.5 * ridge * beta * beta;
-    if (beta != 0.0)
-      for (int64_t k = 0; k < d; k++) p.sums[k] += beta * (x[k] - p.means[k]);
+    if (beta != 0.0) centred.add(i, beta, p.sums);
     const double target = after_step_of(r, beta, above, below, L.eps, L.squared, 1.0);
     p.support[i] = target != 0.0;
     if (size > 0.0) out.moved = maximum(absolute(target - beta) / size, out.moved);
@@ -311,6 +313,10 @@ static LinearConditionsResult certify(const LinearConditions& p) {
   out.in_w = square_root(apart), out.norm = square_root(square);
   out.in_b = p.free ? absolute(total) : (s > 0.0 ? absolute(of_b - s * total) : 0.0);
   return out;
+}
+
+static LinearConditionsResult certify(const LinearConditions& p) {
+  return with_rows(p.X, [&](auto X) { return certify_rows(X, p); });
 }
 
 const SmallLinearTable small_linear_table = {solve_small_linear, certify};

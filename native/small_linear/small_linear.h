@@ -1,4 +1,4 @@
-// A small linear problem with dense rows, solved in one call, and its certificate in another.
+// A small linear problem with dense rows, solved in one call; and the certificate of any with finite weights.
 //
 //     minimise  1/2 |w|^2 + 1/2 (b / s)^2 + sum_i loss_i(y_i - w'x_i - b)        (losses/losses.h; weights finite, > 0)
 //
@@ -11,6 +11,7 @@
 //           the conditions of optimality are missed; it shares nothing with solve but the losses.
 #pragma once
 #include "core/levels.h"
+#include "design/design.h"
 #include "losses/losses.h"
 
 constexpr int64_t SMALL_LINEAR_UNIT = 8;      // a row of Z has a multiple of so many entries, the last of them zero
@@ -36,8 +37,7 @@ struct SmallLinearResult {
 };
 
 struct LinearConditions {
-  const double* X;                    // rows x features
-  int64_t rows, features;
+  RowsView X;                         // not shifted
   LossesView losses;
   bool free;
   double scaling;                     // s of a penalised intercept; 0 where there is none
@@ -46,7 +46,7 @@ struct LinearConditions {
   double b;
   double *beta, *f;                   // beta: in near feasible, out feasible; f = X w
   bool* support;                      // out: the multiplier is not zero after a proximal step
-  double *means, *sums;               // features
+  double *means, *sums;               // columns of X
 };
 struct LinearConditionsResult {
   double primal, dual, moved, in_w, in_b, size, complementarity, norm;

@@ -47,17 +47,6 @@ def solve_batch(
 ) -> None: ...
 
 # block_steps
-def solve_block_pairs(
-    Q: Array,
-    g: Array,
-    a: Array,
-    lower: Array,
-    upper: Array,
-    group: Array,
-    groups: int,
-    goal: float,
-    max_steps: int,
-) -> int: ...
 def solve_block_coordinates(
     Q: Array, g: Array, a: Array, lower: Array, upper: Array, goal: float, max_steps: int
 ) -> int: ...
@@ -131,6 +120,8 @@ class Descent:
     ) -> None: ...
     @property
     def place(self) -> int: ...
+    @property
+    def visits(self) -> int: ...
     def sweep(self, epochs: int, steps: int, gap: float, pull: float, shrinking: bool) -> int: ...
     def free_step(self, free: NDArray[Any], most: int) -> float: ...
 
@@ -498,8 +489,8 @@ def solve_small_linear(
     beta: NDArray[Any],
     records: NDArray[Any],
 ) -> tuple[float, float, float, int, int]: ...
-def certify_small_linear(
-    X: NDArray[Any],
+def certify_linear(
+    X: LinearRows,
     y: NDArray[Any],
     above: NDArray[Any],
     below: NDArray[Any],

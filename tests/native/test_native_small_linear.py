@@ -3,6 +3,7 @@ definitions give it, at every instruction level; and wrong arguments."""
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -34,10 +35,12 @@ def solve(problem, tol=1e-6, max_iter=200, start=0.0, centre=0.0):
     return w, f, beta, records[: found[4]], found
 
 
-def certify(problem, w, b, beta, centre=0.0):
-    n = len(problem[0])
+def certify(problem, w, b, beta, centre=0.0, form="dense"):
+    (X, *rest), n = problem, len(problem[0])
     chosen, f, support = beta.copy(), np.empty(n), np.empty(n, bool)
-    return _native.certify_small_linear(*problem, centre, w, b, chosen, f, support), chosen, f, support
+    S = sp.csr_matrix(X)
+    rows = _native.LinearRows(X) if form == "dense" else _native.LinearRows(S.data, S.indptr, S.indices, X.shape[1])
+    return _native.certify_linear(rows, *rest, centre, w, b, chosen, f, support), chosen, f, support
 
 
 @given(problems())
@@ -57,9 +60,9 @@ def test_the_solution_has_the_gap_that_was_asked_for(level, problem):
     assert lower <= true + 1e-9 * abs(true)
 
 
-@given(problems(), st.integers(0, 2**32 - 1))
+@given(problems(), st.integers(0, 2**32 - 1), st.sampled_from(["dense", "csr"]))
 @settings(max_examples=60, deadline=None)
-def test_the_certificate_is_that_of_the_definitions(level, problem, seed):
+def test_the_certificate_is_that_of_the_definitions(level, problem, seed, form):
     X, y, above, below, eps, squared, free, scaling = problem
     rng = np.random.default_rng(seed)
     n, d = X.shape
@@ -67,7 +70,7 @@ def test_the_certificate_is_that_of_the_definitions(level, problem, seed):
     b = b if free or scaling > 0 else 0.0
     beta = rng.standard_normal(n) * (above + below)
     (primal, dual, moved, in_w, in_b, size, complementarity, norm), chosen, f, support = certify(
-        problem, w, b, beta, centre
+        problem, w, b, beta, centre, form
     )
     expected = small_linear.feasible(beta, above, below, squared, free)
     np.testing.assert_allclose(chosen, expected, rtol=1e-12, atol=1e-14)
@@ -139,7 +142,8 @@ def test_wrong_arguments_of_solve(change, kind, message):
 @pytest.mark.parametrize(
     ("change", "kind", "message"),
     [
-        ({"X": np.ones((4, 2), np.float32)}, TypeError, "X"),
+        ({"X": np.ones((4, 2))}, TypeError, "incompatible function arguments"),
+        ({"X": _native.LinearRows(np.ones((4, 2)), shift=np.ones(2))}, ValueError, "shift"),
         ({"y": np.ones(3)}, ValueError, "y"),
         ({"epsilon": -1.0}, ValueError, "epsilon"),
         ({"w": np.ones(3)}, ValueError, "w"),
@@ -150,10 +154,10 @@ def test_wrong_arguments_of_solve(change, kind, message):
 )
 def test_wrong_arguments_of_certify(change, kind, message):
     right = {
-        "X": np.ones((4, 2)),
+        "X": _native.LinearRows(np.ones((4, 2))),
         **{name: np.ones(4) for name in ("y", "above", "below")},
         **{"epsilon": 0.0, "squared": False, "free": True, "scaling": 0.0, "centre": 0.0, "w": np.ones(2), "b": 0.0},
         **{"beta": np.zeros(4), "f": np.empty(4), "support": np.empty(4, bool)},
     }
     with pytest.raises(kind, match=message):
-        _native.certify_small_linear(**{**right, **change})
+        _native.certify_linear(**{**right, **change})

@@ -115,11 +115,6 @@ def counterfactual(
     ValueError
         If there is no such point, or none was found.
 
-    References
-    ----------
-    Wachter, S., Mittelstadt, B. and Russell, C. (2018). Counterfactual explanations without opening the black box.
-    *Harvard Journal of Law & Technology* 31, 841-887.
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris

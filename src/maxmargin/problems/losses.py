@@ -35,6 +35,7 @@ from maxmargin.runtime.validation import Array
 FLAT_SLOPE = 1e-14  # of all weights: a slope in b that counts as zero
 SORT_MAX_ENDS = 5000  # ends of tubes up to which all are sorted; beyond, a sample is faster
 SAMPLED_ENDS = 1000
+INTERCEPT_FIRST_STEP, INTERCEPT_STEP_GROWTH = 1e-3, 8.0  # of the search for the penalised intercept of other losses
 NEWTON_MAX_STEPS = 100  # of the search for the intercept of a squared loss; usually five
 
 
@@ -232,13 +233,6 @@ def best_intercept(
     grows with b. The first is constant between the ends of the tubes: they are sorted to find the change of its sign;
     it may be zero on a whole interval, whose middle is taken. The second is piecewise linear; its root is found by
     Newton's method inside a bracket, exactly, once the rows on either side are known.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.problems.losses import best_intercept
-    >>> best_intercept(np.array([1.0, 2.0, 30.0]), np.ones(3), np.ones(3))
-    2.0
     """
     low, high = (r - epsilon)[above > 0], (r + epsilon)[below > 0]
     if len(low) + len(high) == 0:
@@ -287,16 +281,25 @@ def _ends_near(ends: Array, weight: Array, goal: float, flat: float) -> tuple[Ar
 
 def _penalised_intercept(r: Array, above: Array, below: Array, epsilon: float, penalty: float, start: float) -> float:
     """The slope of the objective, penalty b plus that of the losses, grows at least by ``penalty`` per unit of b: its
-    change of sign is at most |slope| / penalty away. Few ends of tubes lie in between where the start is good."""
-    ends, weight = np.concatenate((r - epsilon, r + epsilon)), np.concatenate((above, below))
+    change of sign is at most |slope| / penalty away. It is looked for near the start first, where it usually is: few
+    ends of tubes lie in between then."""
+    one, other = above > 0, below > 0
+    ends, weight = np.concatenate((r[one] - epsilon, r[other] + epsilon)), np.concatenate((above[one], below[other]))
     goal = float(above.sum())
 
     def slope(b: float) -> float:
         return penalty * b + float(weight @ (ends <= b)) - goal
 
     at_start = slope(start)
-    bottom, top = sorted((start, start - at_start / penalty))
-    inside = np.flatnonzero((ends > bottom) & (ends <= top) & (weight > 0))
+    end, step = start - at_start / penalty, INTERCEPT_FIRST_STEP
+    while step < abs(end - start):
+        near = start + math.copysign(step, end - start)
+        if (slope(near) >= 0.0) != (at_start >= 0.0):
+            end = near
+            break
+        step *= INTERCEPT_STEP_GROWTH
+    bottom, top = sorted((start, end))
+    inside = np.flatnonzero((ends > bottom) & (ends <= top))
     inside = inside[np.argsort(ends[inside], kind="stable")]
     before = slope(bottom) - penalty * bottom
     passed = before + np.concatenate(([0.0], np.cumsum(weight[inside])))  # slope without the penalty's part

@@ -158,6 +158,11 @@ class PrimalProblem:
         """Products with X minus the shift."""
         return self.design if self.shift is None else Design(self.X, shift=self.shift, threads=self.threads)
 
+    @cached_property
+    def row_squares(self) -> Array:
+        """|x_i|^2 of every row, shifted if X is."""
+        return self.centred.squared_norms()
+
     def solver_design(self, stop: Stop) -> Design:
         """X for solvers of square systems: dense columns are centred for a free intercept, and a penalised one is a
         constant column."""
@@ -309,14 +314,6 @@ def one_class_problem(X: Points, weight: Array, nu: float, threads: int = 1) -> 
 
     so w / nu W is the point nearest to the origin among the means of the rows in which none has more than w_i / nu W of
     the weight. If the origin is such a mean itself, w = 0 is optimal: no hyperplane parts it from that many points.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.problems.primal import one_class_problem
-    >>> problem = one_class_problem(np.array([[2.0], [3.0]]), np.ones(2), 0.5)
-    >>> problem.primal(np.array([2.0]), -4.0), problem.dual(np.array([1.0, 0.0]))
-    (-2.0, -2.0)
     """
     total = nu * float(weight.sum())
     return PrimalProblem(X, np.zeros(len(weight)), weight, Pinball(1.0), total=total, threads=threads)

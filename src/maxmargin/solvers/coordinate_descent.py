@@ -15,6 +15,7 @@ takes two more passes, is computed only if the estimate of an epoch is small eno
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -38,6 +39,45 @@ GAP_CHECK_FACTOR = 1.4  # times the tolerance: estimate of the gap, an epoch old
 REST_SHARE = 0.01  # pulls within this part of the first count as rest: if all rows rest, the next goal is a tenth
 ROUNDING_SHARE = 1e-14  # part of the first pull below which there is only rounding
 
+START_MAX_GAP = 0.5  # up to which epochs that are given up leave a good start: before, w is often too long
+FORECAST_GROWTH = 1.6  # passes between two forecasts grow by this factor,
+FORECAST_FIRST_PASSES = 2.0  # beginning here
+FORECAST_POWER = 1.6  # of the passes, with which -log(gap) grows at least until the gap is below 1 / e
+
+
+class _Forecast:
+    """Whether the gap will reach the tolerance within a number of passes over all rows.
+
+    -log(gap) grows about like a power of the passes: slowly until most multipliers have found their bounds, then
+    faster, and at the end linearly at the rate of the free ones. The power is taken from the last two forecasts."""
+
+    def __init__(self, max_passes: float, tol: float) -> None:
+        self.max_passes, self.goal, self.due = max_passes, -math.log(min(tol, 0.5)), FORECAST_FIRST_PASSES
+        self.passes, self.depth = 0.0, 0.0
+
+    def epochs(self, passes: float, active: float) -> int:
+        """Epochs of the part ``active`` of all rows until the next forecast."""
+        if not math.isfinite(self.max_passes):
+            return UNLIMITED_ITERATIONS
+        return max(1, int((self.due - passes) / max(active, 1e-6)))
+
+    def continues(self, passes: float, gap: float) -> bool:
+        """Whether the epochs are worth continuing."""
+        if passes < self.due or not math.isfinite(self.max_passes):
+            return True
+        self.due = FORECAST_GROWTH * passes
+        if passes > self.max_passes:
+            return False
+        depth = -math.log(gap) if 0.0 < gap < 1.0 else 0.0
+        power = FORECAST_POWER
+        if 0.0 < self.depth < depth:
+            power = math.log(depth / self.depth) / math.log(passes / self.passes)
+            power = max(power, FORECAST_POWER) if depth < 1.0 else power
+        elif self.depth > 0.0:
+            power = 0.5  # no progress
+        self.passes, self.depth = passes, depth
+        return depth <= 0.0 or passes * (self.goal / depth) ** (1.0 / power) <= self.max_passes
+
 
 @dataclass(frozen=True, kw_only=True)
 class CoordinateDescent(BlockSolver, LinearSolver):
@@ -54,6 +94,9 @@ class CoordinateDescent(BlockSolver, LinearSolver):
         Move all free multipliers together, by conjugate gradients, between epochs.
     penalty : float, default=0.1
         rho for a free intercept, relative to the squared norm of a typical row.
+    max_passes : float, default=inf
+        For linear problems: passes over all rows after which the method gives up, or as soon as the fall of the gap
+        predicts that more would be needed.
 
     Examples
     --------
@@ -73,6 +116,7 @@ class CoordinateDescent(BlockSolver, LinearSolver):
     shrinking: bool = True
     free_steps: bool = True
     penalty: float = INTERCEPT_PENALTY
+    max_passes: float = math.inf
 
     def refuses(self, problem: DualProblem | PrimalProblem) -> str | None:
         if isinstance(problem, DualProblem) and (problem.group >= 0).any():
@@ -84,10 +128,7 @@ class CoordinateDescent(BlockSolver, LinearSolver):
 
     def choose(self, problem: DualProblem, a: Array, gradient: Array, previous: Array) -> Array:
         """The variables with the largest projected gradients."""
-        size = np.maximum(
-            np.where(a < problem.upper, -gradient, 0.0),
-            np.where(a > problem.lower, gradient, 0.0),
-        )
+        size = np.maximum(np.where(a < problem.upper, -gradient, 0.0), np.where(a > problem.lower, gradient, 0.0))
         candidates = np.flatnonzero(size > 0)
         if len(candidates) > self.working_set:
             candidates = candidates[np.argpartition(-size[candidates], self.working_set)[: self.working_set]]
@@ -102,12 +143,15 @@ class CoordinateDescent(BlockSolver, LinearSolver):
         seed = int(check_random_state(random_state).randint(2**31 - 1))
         descent = Descent(run.problem, self.penalty, start, seed)
         epoch, evaluated, status = self._epochs(descent, run)
+        if status is None:
+            beta = descent.beta if descent.state.gap <= START_MAX_GAP else None
+            return LinearSolution(descent.w, descent.intercept(), beta, Status.MAX_ITER, epoch, run.history)
         if evaluated != epoch:
             status = Status.OPTIMAL if descent.evaluate(run, epoch) is Status.OPTIMAL else status
         return run.solution(status, epoch)
 
-    def _epochs(self, descent: Descent, run: Run) -> tuple[int, int, Status]:
-        """Epochs, the last that was evaluated, and how they ended."""
+    def _epochs(self, descent: Descent, run: Run) -> tuple[int, int, Status | None]:
+        """Epochs, the last that was evaluated, and how they ended; None where they were given up."""
         tol, control = run.tol, run.control
         state, small = descent.state, descent.entries < FULL_HISTORY_MAX_ENTRIES
         limit = control.max_iter if control.max_iter >= 0 else UNLIMITED_ITERATIONS
@@ -117,15 +161,21 @@ class CoordinateDescent(BlockSolver, LinearSolver):
         turn = late if small and run.problem.loss.classifies else FREE_STEP_FIRST_EPOCH
         turn = turn if self.free_steps else limit + 1
         status: Status | None = None
+        forecast = _Forecast(self.max_passes, tol)
         while True:
             if epoch >= due:
                 if evaluated < epoch and (small or epoch > 0):
                     status, evaluated = descent.evaluate(run, epoch), epoch
-                due = epoch + max(1, epoch // 5) if small else max(6, 3 * epoch)
+                due = epoch + max(1, epoch // 5) if small else max(FREE_STEP_FIRST_EPOCH, 3 * epoch)
             status = status or run.stop(epoch) or (Status.STALLED if goal < ROUNDING_SHARE else None)
             if status is not None:
                 return epoch, evaluated, status
-            epoch += descent.sweep(min(due, limit, turn) - epoch, promising, goal * unit, self.shrinking, control)
+            if not forecast.continues(descent.passes, state.gap):
+                return epoch, evaluated, None
+            most = min(
+                min(due, limit, turn) - epoch, forecast.epochs(descent.passes, state.active / len(descent.order))
+            )
+            epoch += descent.sweep(most, promising, goal * unit, self.shrinking, control)
             unit = unit or float(state.pull)
             if epoch >= turn:
                 turn = epoch + (1 if epoch > late else FREE_STEP_PERIOD)

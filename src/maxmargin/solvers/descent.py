@@ -51,7 +51,7 @@ class Descent:
         self.problem, self.free = problem, problem.free
         design, shift = problem.centred, problem.shift
         self.shift = np.zeros(problem.n_features) if shift is None else shift
-        squares = design.squared_norms()
+        squares = problem.row_squares
         typical = float(np.median(squares)) or float(squares.mean())  # not the mean: a few long rows would decide it
         rho = {"none": 0.0, "penalised": problem.scaling**2}.get(problem.intercept, penalty * typical)
         if self.free and problem.squared:
@@ -87,6 +87,18 @@ class Descent:
         beta, eps = self.beta, self.problem.epsilon
         terms = self.target @ beta - eps * np.abs(beta).sum() - 0.5 * ((self.problem.ridge * beta) @ beta)
         return float(terms - 0.5 * self.w @ self.w)
+
+    @property
+    def passes(self) -> float:
+        """The steps so far, in passes over all rows."""
+        return self.state.visits / max(1, len(self.order))
+
+    def intercept(self) -> float:
+        """The intercept of the present point."""
+        problem = self.problem
+        if not self.free:
+            return problem.penalised_intercept(self.beta)
+        return float(self.state.b0 + problem.centre - self.shift @ self.w)
 
     @property
     def complete(self) -> bool:
@@ -149,9 +161,9 @@ class Descent:
         problem, w = self.problem, self.w
         f = problem.design.times(w)
         if not self.free:
-            b = problem.primal_intercept(f, problem.penalised_intercept(self.beta))
+            b = problem.primal_intercept(f, self.intercept())
             return run.evaluate(epoch, w, b, f, self.beta, w, own=True)
-        b = problem.best_intercept(f, float(self.state.b0 + problem.centre - self.shift @ w))
+        b = problem.best_intercept(f, self.intercept())
         if problem.total:
             return run.evaluate(epoch, w, b, f, problem.feasible(self.beta), own=True)
         positive = self.beta > 0

@@ -37,10 +37,13 @@ SOLVERS: Registry[Solver] = Registry(
     make=lambda kind: kind(),
 )
 KERNEL_DEFAULT = "active_set"
-# c_i |x_i|^2 of a typical row up to which its epochs are tried first. Measured on two-class data, sparse (a9a,
-# mushrooms) and dense (covtype, ijcnn1, magic, spambase): up to here a hundred or fewer reach 1e-4, in less time than
-# interior points take, and beyond it may take thousands.
-EPOCHS_MAX_REACH, EPOCHS_MAX_REACH_DENSE = 4.0, 0.6
+# Nanoseconds, measured on two-class data of 10 to 250 columns, sparse and dense: what a row of e entries costs in an
+# iteration of a square system (a constant, per entry, and per entry of its outer product, sparse and dense), and in an
+# epoch of coordinate descent (a constant, per entry, sparse and dense).
+SYSTEM_ROW, SYSTEM_ENTRY, SYSTEM_PRODUCT, SYSTEM_PRODUCT_DENSE = 200.0, 6.0, 1.7, 0.05
+EPOCH_ROW, EPOCH_ENTRY, EPOCH_ENTRY_DENSE = 60.0, 1.3, 1.2
+SYSTEM_ITERATIONS = {"barrier": 18.0, "newton": 5.0}  # usual
+EPOCHS_MAX_SHARE = 0.6  # of the time of the other method, after which it begins at the latest
 SYSTEM_MAX_SIZE = 1500  # columns, or rows, whose square matrix is factored in a fraction of a second
 SPARSE_SYSTEM_MAX_ROWS = 300  # of text, say: beyond, going through the rows costs less than the square matrix
 
@@ -176,17 +179,19 @@ def _by_shape(problem: PrimalProblem) -> tuple[Solver, str]:
     return linear_fallback(), f"{unknowns}: too many for a square system, so row by row"
 
 
-def epochs_first(problem: PrimalProblem, solver: LinearSolver) -> bool:
-    """Whether epochs over the rows come before interior points: where the bound of a multiplier is not far beyond what
-    its row alone would give it, most come to rest at a bound within a few of them."""
-    sparse = problem.design.sparse
+def first_passes(problem: PrimalProblem, solver: LinearSolver) -> float:
+    """How many passes of coordinate descent over all rows are worth trying before a method that solves square systems:
+    they take a part of its time. 0 where that method begins at once."""
+    sparse, (n, d) = problem.design.sparse, problem.X.shape
     by_rows = problem.X.format == "csr" if sparse else problem.X.flags.c_contiguous  # in memory: no copy is needed
-    tall = problem.n_rows > problem.n_features and by_rows
-    usual = problem.form == "linear" and solver.name == "barrier"
-    if not tall or not usual or problem.squared or problem.hard_margin or problem.total:
-        return False
-    reach = float(np.median(problem.weight * problem.centred.squared_norms()))
-    return reach <= (EPOCHS_MAX_REACH if sparse else EPOCHS_MAX_REACH_DENSE)
+    usual = problem.form == "linear" and solver.name in SYSTEM_ITERATIONS and n > d and by_rows
+    if not usual or problem.hard_margin or problem.total:
+        return 0.0
+    entries = problem.X.nnz / n if sparse else float(d)
+    product = SYSTEM_PRODUCT * entries**2 if sparse else np.inf
+    iteration = SYSTEM_ROW + SYSTEM_ENTRY * entries + min(product, SYSTEM_PRODUCT_DENSE * d * (d + d * d / n))
+    epoch = EPOCH_ROW + (EPOCH_ENTRY if sparse else EPOCH_ENTRY_DENSE) * entries
+    return EPOCHS_MAX_SHARE * SYSTEM_ITERATIONS[solver.name] * iteration / epoch
 
 
 def lanes_serve(solver: LinearSolver | None, problem: PrimalProblem) -> bool:

@@ -66,13 +66,6 @@ class VirtualSVC(MetaEstimatorMixin, ClassifierMixin, Estimator):
     -----
     ``save`` refuses it, because its transforms are functions. Save ``estimator_``, which makes the same predictions.
 
-    References
-    ----------
-    Schölkopf, B., Burges, C. and Vapnik, V. (1996). Incorporating invariances in support vector learning machines.
-    *ICANN*.
-
-    DeCoste, D. and Schölkopf, B. (2002). Training invariant support vector machines. *Machine Learning* 46, 161-190.
-
     Examples
     --------
     >>> from sklearn.datasets import load_digits

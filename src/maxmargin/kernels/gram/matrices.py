@@ -34,16 +34,7 @@ SPARSE_MIN_ROOM = 16
 
 @dataclass(frozen=True)
 class HalfMatrix:
-    """A symmetric matrix as strips of ``STRIP_ROWS`` rows, each from the column of its first row on.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.kernels.gram.matrices import HalfMatrix, squared_norms
-    >>> half = HalfMatrix.of(np.array([[2.0, 1.0], [1.0, 2.0]]))
-    >>> squared_norms([half], np.array([[1.0], [-1.0]]))
-    array([2.])
-    """
+    """A symmetric matrix as strips of ``STRIP_ROWS`` rows, each from the column of its first row on."""
 
     strips: tuple[Array, ...]
 

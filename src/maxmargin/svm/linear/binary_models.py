@@ -25,7 +25,6 @@ from maxmargin.solvers.small_linear import is_small, solve_small
 from maxmargin.svm.linear.rows import TrainingRows
 from maxmargin.svm.report import SolverUsed
 
-FIRST_MAX_EPOCHS, FIRST_MAX_EPOCHS_DENSE = 150, 80  # where they are tried before another method
 CERTIFY_MAX_REPEATS = 3  # times a solver is resumed because its certificate, computed separately, misses tol
 
 
@@ -46,12 +45,7 @@ def solve_certified(
     for _ in range(CERTIFY_MAX_REPEATS):
         solution = solver.solve_linear(problem, tol=goal, control=control, start=start, random_state=seed)
         n_iter += solution.n_iter
-        found = (solution.w, solution.b, solution.beta)
-        certificate = (
-            certify_l1(problem, *found)
-            if isinstance(problem, L1Problem)
-            else certify(problem, *found, solution.f, made=solution.made, suggest=control.stop() is None)
-        )
+        certificate = _certificate(problem, solution, control)
         met = certificate.relative_gap <= tol
         if met or solution.status is not Status.OPTIMAL:
             break
@@ -60,12 +54,30 @@ def solve_certified(
     return SolvedProblem(problem, replace(solution, status=status, n_iter=n_iter), certificate)
 
 
-def solve_by_epochs(problem: PrimalProblem, *, tol: float, control: Control, seed: int) -> SolvedProblem | None:
-    """The solution by epochs of coordinate descent; None where they do not reach ``tol``."""
-    most = FIRST_MAX_EPOCHS if problem.design.sparse else FIRST_MAX_EPOCHS_DENSE
-    few = replace(control, max_iter=most if control.max_iter < 0 else min(control.max_iter, most))
-    model = solve_certified(problem, linear_fallback(), tol=tol, control=few, start=None, seed=seed)
-    return model if model.solution.status is not Status.MAX_ITER else None
+def _certificate(problem: PrimalProblem, solution: LinearSolution, control: Control) -> PrimalCertificate:
+    found = (solution.w, solution.b, solution.beta)
+    if isinstance(problem, L1Problem):
+        return certify_l1(problem, *found)
+    return certify(problem, *found, solution.f, made=solution.made, suggest=control.stop() is None)
+
+
+def solve_by_epochs(
+    problem: PrimalProblem, max_passes: float, *, tol: float, control: Control, seed: int
+) -> SolvedProblem | Start | None:
+    """The solution by epochs of coordinate descent; where more than ``max_passes`` over all rows seem to be needed, the
+    point where they were given up, or None if that is no good start."""
+    from maxmargin.solvers.coordinate_descent import CoordinateDescent  # imported by fits that need it
+
+    solver = CoordinateDescent(max_passes=max_passes)
+    solution = solver.solve_linear(problem, tol=tol, control=control, random_state=seed)
+    if solution.status is Status.MAX_ITER:
+        return None if solution.beta is None else Start(solution.w, solution.b)
+    model = SolvedProblem(problem, solution, _certificate(problem, solution, control))
+    if solution.status is not Status.OPTIMAL or model.certificate.relative_gap <= tol:
+        return model
+    start = Start(solution.w, solution.b, solution.beta)
+    more = solve_certified(problem, linear_fallback(), tol=tol, control=control, start=start, seed=seed)
+    return _continued(solution, more)
 
 
 def continue_stalled(model: SolvedProblem, *, tol: float, control: Control, seed: int) -> SolvedProblem:

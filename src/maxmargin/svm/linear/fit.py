@@ -21,7 +21,7 @@ from maxmargin.runtime.random_state import LARGEST_SEED, draw_seed
 from maxmargin.runtime.text_report import tolerance_text
 from maxmargin.runtime.threads import effective_threads, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
-from maxmargin.solvers.registry import SOLVERS, choose_linear_solver, epochs_first, lanes_serve, linear_fallback
+from maxmargin.solvers.registry import SOLVERS, choose_linear_solver, first_passes, lanes_serve, linear_fallback
 from maxmargin.svm.linear.binary_models import (
     LinearOutcome,
     SolvedProblem,
@@ -113,7 +113,7 @@ def solve_problems(
     automatic = isinstance(context.solver, str) and context.solver == "auto"
     if automatic and context.last is None:
         for k in left:
-            if rows.X.size < EPOCHS_MIN_ENTRIES or not epochs_first(problems[k], solver):
+            if rows.X.size < EPOCHS_MIN_ENTRIES or not first_passes(problems[k], solver):
                 models[k] = solve_at_once(problems[k], solver, tol, control)
         left = [k for k in left if models[k] is None]
         if not left:
@@ -145,17 +145,25 @@ def solve_problems(
 
         def work(t: int) -> None:
             k, one = left[t], control if len(problems) == 1 else control.of_one()
-            if automatic and starts[k] is None and epochs_first(problems[k], solver):
-                models[k] = solve_by_epochs(problems[k], tol=tol, control=one, seed=seeds[k])
-                by_epochs[k] = models[k] is not None
-            if not by_epochs[k]:
-                model = solve_certified(problems[k], solver, tol=tol, control=one, start=starts[k], seed=seeds[k])
-                models[k] = continue_stalled(model, tol=tol, control=one, seed=seeds[k]) if automatic else model
+            problem, start, seed = problems[k], starts[k], seeds[k]
+            passes = first_passes(problem, solver) if automatic and start is None else 0.0
+            if passes > 0.0:
+                found = solve_by_epochs(problem, passes, tol=tol, control=one, seed=seed)
+                by_epochs[k] = isinstance(found, SolvedProblem)
+                if isinstance(found, SolvedProblem):
+                    models[k] = found
+                    return
+                models[k] = solve_at_once(problem, solver, tol, one)
+                if models[k] is not None:
+                    return
+                start = found if solver.learns == "primal" else None
+            model = solve_certified(problem, solver, tol=tol, control=one, start=start, seed=seed)
+            models[k] = continue_stalled(model, tol=tol, control=one, seed=seed) if automatic else model
 
         by_epochs = [False] * len(problems)
         run_tiles(work, len(left), context.threads)
     if all(by_epochs[k] for k in left):
-        return fitted(linear_fallback().name, "C is small: row by row")
+        return fitted(linear_fallback().name, "few passes over the rows: row by row")
     return fitted(solver.name, reason)
 
 
