@@ -128,6 +128,10 @@ def _tour(step: str) -> str:
         (_tour('"at": "step",\n"state": {"solver": "sgd"}'), 'Line 4 of the tour: step 1 has "solver": "sgd"'),
         (_tour('"at": "lift", "wacht": "b"'), 'Line 3 of the tour: step 1 has an unknown "wacht"'),
         (_tour('"at": "lift",\n"state": {"points": [[0, 1]]}'), 'Line 4 of the tour: step 1 has "points" that'),
+        (
+            '{"title": "a",\n"steps": [{"text": "b", "at": "lift",\n"state": {"m[ap": "polar"}}]}',
+            'Line 3 of the tour: step 1 has an unknown "m[ap"',
+        ),
         ("[]", 'Line 1 of the tour: give the tour a "title".'),
         ('{"title": "a", "steps": []}', 'Line 1 of the tour: "steps" must be'),
         ('{"title": "a}{", "steps": [\n{"at": "step"}]}', 'Line 2 of the tour: step 1 has no "text".'),
