@@ -1,7 +1,7 @@
 """See Also and References of every public name, from one table.
 
 A name's relatives are the others of its groups below; a name in no group is related to its neighbours in the list of
-its module, so that a new name has a See Also from the beginning. A docstring that has the section itself keeps it.
+its module, so that a new name has a See Also from the beginning. Docstrings have neither section.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ GROUPS = (
     "compress CompressionReport io.to_onnx save",
     "compare_solvers History displays.HistoryDisplay compare_map_and_kernel",
     "FitReport History FitInterrupted LongFitWarning",
+    "interrupts set_interrupts FitInterrupted",
+    "set_interrupts interrupts FitInterrupted",
     "CountErrorsSVC SVC LinearSVC Perceptron margin_report",
     "PerceptronReport Perceptron FitReport",
     "StreamReport LinearSVC read_batches",
@@ -132,6 +134,18 @@ PAPERS = {
     "sub-gradient solver for SVM. *Mathematical Programming* 127, 3-30.",
     "libsvm": "Chang, C.-C. and Lin, C.-J. (2011). LIBSVM: a library for support vector machines. "
     "*ACM TIST* 2 (3), 27.",
+    "invariances": "Schölkopf, B., Burges, C. and Vapnik, V. (1996). Incorporating invariances in support vector "
+    "learning machines. *ICANN*.",
+    "games": "Shapley, L. (1953). A value for n-person games. In *Contributions to the Theory of Games II*, 307-317.",
+    "multilinear": "Owen, G. (1972). Multilinear extensions of games. *Management Science* 18, 64-79.",
+    "shap": "Lundberg, S. and Lee, S.-I. (2017). A unified approach to interpreting model predictions. *NIPS*.",
+    "rkhs_shap": "Chau, S. L. and others (2022). RKHS-SHAP: Shapley values for kernel methods. *NeurIPS*.",
+    "counterfactual": "Wachter, S., Mittelstadt, B. and Russell, C. (2018). Counterfactual explanations without "
+    "opening the black box. *Harvard Journal of Law & Technology* 31, 841-887.",
+    "guarantees": "Hein, M. and Andriushchenko, M. (2017). Formal guarantees on the robustness of a classifier against "
+    "adversarial manipulation. *NIPS*.",
+    "robust": "Xu, H., Caramanis, C. and Mannor, S. (2009). Robustness and regularization of support vector machines. "
+    "*JMLR* 10, 1485-1510.",
     "wilson": "Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference. *JASA* 22, "
     "209-212.",
 }
@@ -139,7 +153,7 @@ REFERENCES = {
     "SVC": "svm smo",
     "SVCCV": "svm",
     "NuSVC": "nu",
-    "VirtualSVC": "virtual",
+    "VirtualSVC": "invariances virtual",
     "MultipleKernelSVC": "mkl level",
     "MultipleKernelSVR": "mkl level",
     "NuSVCCV": "nu",
@@ -190,6 +204,9 @@ REFERENCES = {
     "svm.calibration.fit_sigmoid": "platt_scaling",
     "svm.calibration.couple": "coupling",
     "class_margins": "joint",
+    "counterfactual": "counterfactual",
+    "robustness": "guarantees robust",
+    "shapley_values": "games multilinear shap rkhs_shap",
     "compress": "reduced_set",
     "compare_map_and_kernel": "maps",
     "convert_regularization": "pegasos",
@@ -244,14 +261,12 @@ def add_sections(app: Sphinx, what: str, name: str, obj: Any, options: Any, line
     if full is None or not name.endswith(full.rpartition(".")[2]):
         return
     short = full.removeprefix("maxmargin.")
-    text = "\n".join(lines)
-    if "See Also\n---" not in text:
-        lines += ["", "See Also", "--------"]
-        names = [key.removeprefix("maxmargin.") for key in _documented()]
-        for relative in relatives(short, names):
-            value = _documented()[f"maxmargin.{relative}"]
-            lines.append(f"maxmargin.{relative} : {'by name' if isinstance(value, dict) else _summary(value)}")
-    if papers(short) and "References\n---" not in text:
+    lines += ["", "See Also", "--------"]
+    names = [key.removeprefix("maxmargin.") for key in _documented()]
+    for relative in relatives(short, names):
+        value = _documented()[f"maxmargin.{relative}"]
+        lines.append(f"maxmargin.{relative} : {'by name' if isinstance(value, dict) else _summary(value)}")
+    if papers(short):
         lines += ["", "References", "----------", *(f"* {paper}" for paper in papers(short)), ""]
 
 

@@ -258,7 +258,7 @@ size_t shareable_bytes(const Batch& s) {
 
 void run(Batch& s, const RunOptions& options) {
   const BatchTable& level = batch_table();
-  const int64_t width = level.panel_width32, n = s.segments.count;  // whole panels of either precision
+  const int64_t width = s.twice ? level.panel_width64 : level.panel_width32, n = s.segments.count;
   auto padded = memory<int64_t>(size_t(n)), slot = memory<int64_t>(size_t(n));
   s.segments.slots = 0, s.segments.padded = padded.get(), s.segments.slot = slot.get();
   for (int64_t c = 0; c < n; c++) {

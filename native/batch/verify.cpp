@@ -17,7 +17,6 @@ constexpr int64_t SAMPLED_ROWS64 = 2;    // solved in float64: only long rows lo
 constexpr int64_t LONGEST_ROWS = 4;      // rows far from the centre, where fast arithmetic loses the most digits
 constexpr double LONG_ROW = 1e4;         // scaled squared length up to which float64 loses no digit that matters
 constexpr int64_t CHUNK_ROWS = 16;       // dense rows that each support vector meets while it is in the cache
-constexpr int64_t SPARSE_ROWS = 8;       // CSR rows that share a pass over the support vectors' entries
 constexpr int64_t ASK_AFTER_ROWS = 256;  // support vectors between two questions whether to stop
 constexpr double ALL_ROWS_ERROR = 0.01;  // an error of f (times 1 + violation) from which on all rows are computed
 
@@ -143,7 +142,7 @@ bool dense_values(const Points& p, const A* X, const Support& support, const int
   return true;
 }
 
-// Up to SPARSE_ROWS sparse rows side by side: a column that has entries has a line of values, one per row; line 0 is zero.
+// Up to PAIR_LINE sparse rows as lines (pair_sums.h).
 class SparseLines {
  public:
   static SparseLines& of_thread(int64_t columns) {
@@ -152,26 +151,24 @@ class SparseLines {
     return lines;
   }
   void lay_out(const Points& p, const int64_t* rows, int64_t count) {
-    values_.assign(SPARSE_ROWS, 0.0);
+    int64_t entries = 0;
+    for (int64_t r = 0; r < count; r++) entries += p.indptr[rows[r] + 1] - p.indptr[rows[r]];
+    values_.resize(std::max(values_.size(), size_t((entries + 1) * PAIR_LINE)));
+    std::fill_n(values_.begin(), PAIR_LINE, 0.0);
     columns_.clear();
     for (int64_t r = 0; r < count; r++)
       for (int64_t e = p.indptr[rows[r]]; e < p.indptr[rows[r] + 1]; e++) {
         int32_t& place = place_[size_t(p.indices[e])];
         if (place == 0) {
           columns_.push_back(p.indices[e]), place = int32_t(columns_.size());
-          values_.resize(values_.size() + SPARSE_ROWS, 0.0);
+          std::fill_n(values_.begin() + place * PAIR_LINE, PAIR_LINE, 0.0);
         }
-        values_[size_t(place * SPARSE_ROWS + r)] += p.data[e];
+        values_[size_t(place * PAIR_LINE + r)] += p.data[e];
       }
   }
-  // x'z of every row x with a row z.
-  void products(const Points& p, int64_t other, double* sums) const {
-    double sum[SPARSE_ROWS] = {};
-    for (int64_t e = p.indptr[other]; e < p.indptr[other + 1]; e++) {
-      const double* line = values_.data() + int64_t(place_[size_t(p.indices[e])]) * SPARSE_ROWS;
-      for (int64_t r = 0; r < SPARSE_ROWS; r++) sum[r] += line[r] * p.data[e];
-    }
-    std::copy_n(sum, SPARSE_ROWS, sums);
+  // x'z of every row x with rows z.
+  void products(const Points& p, const int64_t* rows, int64_t count, double* sums) const {
+    pair_sums_table().lines(values_.data(), place_.data(), {p.indptr, p.indices, p.data, rows, count}, sums);
   }
   void clear() {
     for (const int32_t column : columns_) place_[size_t(column)] = 0;
@@ -187,25 +184,28 @@ bool sparse_values(const Points& p, const std::vector<double>& length, const Sup
                    int64_t count, const Stop* stop, double* f) {
   const double unit = p.form.root * p.form.root;
   SparseLines& lines = SparseLines::of_thread(p.d);
-  for (int64_t r0 = 0; r0 < count; r0 += SPARSE_ROWS) {
-    if (asked(stop)) return false;
-    const int64_t some = std::min(SPARSE_ROWS, count - r0);
+  const size_t n = support.rows.size();
+  double products[ASK_AFTER_ROWS * PAIR_LINE];
+  bool stopped = false;
+  for (int64_t r0 = 0; r0 < count && !stopped; r0 += PAIR_LINE) {
+    const int64_t some = std::min(PAIR_LINE, count - r0);
     lines.lay_out(p, rows + r0, some);
     std::fill_n(f + r0, some, 0.0);
-    for (size_t t = 0; t < support.rows.size(); t++) {
-      const int64_t other = support.rows[t];
-      double product[SPARSE_ROWS];
-      lines.products(p, other, product);
-      for (int64_t r = 0; r < some; r++) {
-        double sum = product[r];
-        if (p.form.kind == EXP2)
-          sum = std::max(0.0, (length[size_t(rows[r0 + r])] + length[size_t(other)]) / unit - 2 * sum);
-        f[r0 + r] += support.coefficients[t] * kernel_of(p.form, sum);
-      }
+    for (size_t first = 0; first < n && !stopped; first += ASK_AFTER_ROWS) {
+      stopped = asked(stop);
+      const size_t last = std::min(n, first + size_t(ASK_AFTER_ROWS));
+      lines.products(p, support.rows.data() + first, int64_t(last - first), products);
+      for (size_t t = first; t < last; t++)
+        for (int64_t r = 0; r < some; r++) {
+          double sum = products[(t - first) * PAIR_LINE + size_t(r)];
+          if (p.form.kind == EXP2)
+            sum = std::max(0.0, (length[size_t(rows[r0 + r])] + length[size_t(support.rows[t])]) / unit - 2 * sum);
+          f[r0 + r] += support.coefficients[t] * kernel_of(p.form, sum);
+        }
     }
     lines.clear();
   }
-  return true;
+  return !stopped;
 }
 
 // The same for any points.

@@ -119,6 +119,25 @@ void sparse_of(const Csr<T, I>& A, const Csr<T, I>& B, PairSumsScratch scratch, 
   }
 }
 
+// ------------------------------------------------------------------------------------------------ lines
+
+void products_with_lines(const double* lines, const int32_t* place, const SparsePairRows& B, double* out) {
+  constexpr int VECTORS_OF_LINE = int(PAIR_LINE) / WIDTH;
+  for (int64_t t = 0; t < B.count; t++, out += PAIR_LINE) {
+    V sums[2][VECTORS_OF_LINE] = {};
+    const auto add = [&](int64_t e, auto chain) {
+      const double* line = lines + int64_t(place[B.indices[e]]) * PAIR_LINE;
+      const V value = splat(B.data[e]);
+      unrolled<VECTORS_OF_LINE>([&](auto v) { sums[chain][v] += value * load(line + v * WIDTH); });
+    };
+    int64_t e = B.indptr[B.rows[t]];
+    const int64_t end = B.indptr[B.rows[t] + 1];
+    for (; e + 2 <= end; e += 2) unrolled<2>([&](auto chain) { add(e + chain, chain); });
+    if (e < end) unrolled<1>([&](auto chain) { add(e, chain); });
+    unrolled<VECTORS_OF_LINE>([&](auto v) { store(out + v * WIDTH, sums[0][v] + sums[1][v]); });
+  }
+}
+
 // ------------------------------------------------------------------------------------------------ the table
 
 template <class T> void dense(int kind, const PairRows<T>& A, const PairRows<T>& B, double* panel, double* out) {
@@ -145,6 +164,6 @@ void sparse(int kind, const Csr<T, I>& A, const Csr<T, I>& B, PairSumsScratch sc
 template <class T>
 constexpr PairSumsFunctions<T> PAIR_SUMS_FUNCTIONS = {dense<T>, sparse<T, int32_t>, sparse<T, int64_t>};
 
-const PairSumsTable pair_sums_table = {PAIR_SUMS_FUNCTIONS<float>, PAIR_SUMS_FUNCTIONS<double>};
+const PairSumsTable pair_sums_table = {{PAIR_SUMS_FUNCTIONS<float>, PAIR_SUMS_FUNCTIONS<double>}, products_with_lines};
 
 }  // namespace LEVEL

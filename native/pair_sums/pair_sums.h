@@ -11,6 +11,11 @@
 //
 // Of sparse rows only the columns that the row of A has are laid out that way; what else a row of B has meets zeros, and
 // those terms are added up apart.
+//
+// PAIR_LINE sparse rows a_0, a_1, ... side by side ("lines") meet sparse rows b one after the other: line place[k] holds
+// coordinate k of each a, line 0 is zero, and
+//
+//     s_tr = sum_k b_tk line(place[k])_r      over the entries of b_t, even and odd ones apart
 #pragma once
 #include "core/csr.h"
 #include "core/levels.h"
@@ -18,6 +23,7 @@
 enum PairSum { PRODUCT, SQUARED, ABSOLUTE, CHI_SQUARED, MINIMUM, PAIR_SUMS };
 
 constexpr int64_t PAIR_PANEL_COLUMNS = 32;
+constexpr int64_t PAIR_LINE = 8;  // a register of AVX-512
 
 // Rows of a matrix, named by `index` (row `index[i]` is the i-th) or in order where index is null.
 template <class T> struct PairRows {
@@ -42,5 +48,17 @@ template <class T> struct PairSumsFunctions {
   void (*sparse32)(int kind, const Csr<T, int32_t>& A, const Csr<T, int32_t>& B, PairSumsScratch scratch, double* out);
   void (*sparse64)(int kind, const Csr<T, int64_t>& A, const Csr<T, int64_t>& B, PairSumsScratch scratch, double* out);
 };
-using PairSumsTable = BothPrecisions<PairSumsFunctions>;
+// Rows of a CSR matrix by number.
+struct SparsePairRows {
+  const int64_t* indptr;
+  const int32_t* indices;
+  const double* data;
+  const int64_t* rows;
+  int64_t count;
+};
+
+struct PairSumsTable : BothPrecisions<PairSumsFunctions> {
+  // out is (B.count, PAIR_LINE)
+  void (*lines)(const double* lines, const int32_t* place, const SparsePairRows& B, double* out);
+};
 LEVEL_TABLE(PairSumsTable, pair_sums_table)

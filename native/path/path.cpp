@@ -6,7 +6,8 @@
 namespace LEVEL {
 
 constexpr double GATHERED_MAX_SHARE = 0.6;  // of the rows: a larger W is not worth a matrix of its own
-constexpr double INNER_GOAL_SHARE = 0.05;   // of the violation: where pair steps on W stop
+constexpr double INNER_GOAL_SHARE = 0.05;   // of the violation: where pair steps on W stop,
+constexpr double FINAL_GOAL_SHARE = 0.8;    // but not below this part of the goal: the rest is for rounding in float32
 constexpr int MAX_ROUNDS = 500;             // a run that needs more makes no progress
 
 struct Conditions {
@@ -85,7 +86,7 @@ static PathResult advance(const PathProblem& p, const PathState& state, const Pa
     const PairProblem<float> pairs{all ? p.K : state.M, all ? p.stride : state.m_stride, s.g,  s.x,    s.low, s.high, s.rise,
                                    s.fall,              s.diagonal,                    &start, &stop, 1};
     const int64_t limit = minimum(p.max_steps - steps, (all ? 2 : 100) * p.n);
-    const int64_t taken = solve_pairs(pairs, maximum(INNER_GOAL_SHARE * now.violation, 0.4 * p.goal), limit);
+    const int64_t taken = solve_pairs(pairs, maximum(INNER_GOAL_SHARE * now.violation, FINAL_GOAL_SHARE * p.goal), limit);
     steps += maximum(taken, int64_t(1));
     int64_t count = 0;
     for (int64_t t = 0; t < m; t++) {

@@ -1,5 +1,6 @@
 """``maxmargin train``: what it decides, learns, reports, saves and refuses."""
 
+import errno
 import json
 import os
 import signal
@@ -20,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from maxmargin import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM, load
 from maxmargin.cli import _results, main
 from maxmargin.cli._estimator import decide_task, make_estimator
-from maxmargin.io import write_svmlight
+from maxmargin.io import _atomic, write_svmlight
 from maxmargin.runtime.control import Status, watching
 from maxmargin.svm.linear.regression import LinearSVR
 
@@ -376,3 +377,22 @@ class TestInterrupt:
         assert done.returncode == 130, done.stderr
         assert json.loads(done.stdout)["report"]["status"] == "INTERRUPTED"
         assert done.stderr == ""
+
+
+def test_results_are_shown_though_the_model_cannot_be_saved(iris, tmp_path, monkeypatch):
+    """A full disk: the error names the file and the remedy, and the old model stays."""
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(_atomic.os, "fsync", full)
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "t.mm").write_text("old")
+    result = call("train", iris, "-o", tmp_path / "models" / "t.mm")
+    assert result.exit_code == 2
+    assert result.stderr.replace("\n  ", " ").splitlines()[-1] == (
+        f"Error: {tmp_path / 'models' / 't.mm'}: No space left on device: make room, or write to another disk."
+    )
+    assert "The model is clearly better than the naive baseline" in result.stdout.replace("\n  ", " ")
+    assert [path.name for path in (tmp_path / "models").iterdir()] == ["t.mm"]
+    assert (tmp_path / "models" / "t.mm").read_text() == "old"

@@ -415,13 +415,13 @@ def test_bad_tables(text, message, tmp_path):
     [
         ("", "is empty: a data file needs at least one row"),
         ("# only a remark\n", "holds no points"),
-        ("1 1:2\n-1 1:nan\n", "line 2: b'-1 1:nan': a value is missing or infinite"),
-        ("1 1:2\n\ninf 1:1\n", "line 3: b'inf 1:1': a value is missing or infinite"),
-        ("1 1:2\n1 -3:1\n", "line 2: b'1 -3:1': Invalid index -3"),
-        ("1 1:2\n1 99999999999:1\n", "line 2: b'1 99999999999:1': an index is too large: is it right?"),
+        ("1 1:2\n-1 1:nan\n", "line 2: '-1 1:nan': a value is missing or infinite"),
+        ("1 1:2\n\ninf 1:1\n", "line 3: 'inf 1:1': a value is missing or infinite"),
+        ("1 1:2\n1 -3:1\n", "line 2: '1 -3:1': Invalid index -3"),
+        ("1 1:2\n1 99999999999:1\n", "line 2: '1 99999999999:1': an index is too large: is it right?"),
         ("1 1:2\n1 2:1 2147483640:1\n", "line 2: the index 2147483640 would make more columns than memory takes"),
-        ("1,2,3\n", "line 1: b'1,2,3': not 'target index:value index:value ...'"),
-        ("1 1:2\n1,2 1:3\n", "line 2: b'1,2 1:3': not 'target index:value"),
+        ("1,2,3\n", "line 1: '1,2,3': not 'target index:value index:value ...'"),
+        ("1 1:2\n1,2 1:3\n", "line 2: '1,2 1:3': not 'target index:value"),
     ],
 )
 def test_bad_svmlight(text, message, tmp_path, monkeypatch):

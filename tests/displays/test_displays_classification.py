@@ -324,7 +324,8 @@ def test_lines_are_few_and_even():
 
 def test_kernels_are_short():
     assert kernel_text(RBF(gamma=2.0)) == "Gaussian kernel, σ = 0.5"
-    assert kernel_text(Polynomial(degree=2, gamma=0.123456789)) == "polynomial kernel, (0.1235 x·z + 0)^2"
+    assert kernel_text(Polynomial(degree=2, gamma=0.123456789)) == "polynomial kernel, (0.1235 x·z)^2"
+    assert kernel_text(Polynomial(degree=1, gamma=1.0, coef0=1.0)) == "polynomial kernel, (x·z + 1)"
     assert "0.1235" in kernel_text(Laplacian(gamma=0.123456789))
 
 

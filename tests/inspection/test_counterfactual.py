@@ -142,6 +142,8 @@ def test_what_does_not_exist_is_said():
         counterfactual(linear, X[:2])
     with pytest.raises(ValueError, match="kernel with a derivative"):
         counterfactual(SVC(kernel=Laplacian()).fit(X, y), X[0])
+    with pytest.raises(ValueError, match="kernel with a derivative"):
+        counterfactual(SVC(kernel="spectrum").fit(["aab", "bba"], [0, 1]), "aab")
     with pytest.raises(ValueError, match="interval"):
         counterfactual(SVR().fit(X, y), X[0], 1.0)
     with pytest.raises(TypeError, match="got KernelPCA"):

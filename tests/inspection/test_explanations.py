@@ -18,7 +18,18 @@ from maxmargin import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM
 from maxmargin.displays.explanation import ExplanationDisplay
 from maxmargin.inspection.explanations import Explanation, explain
 from maxmargin.inspection.sensitivities import gradient, has_gradient
-from maxmargin.kernels import RBF, Columns, Laplacian, Linear, Normalized, Polynomial, Sigmoid, Spectrum
+from maxmargin.kernels import (
+    RBF,
+    Columns,
+    Laplacian,
+    Linear,
+    Matern,
+    Normalized,
+    Polynomial,
+    RationalQuadratic,
+    Sigmoid,
+    Spectrum,
+)
 from maxmargin.svm import LinearOneClassSVM, LinearSVR
 from maxmargin.svm.models.multiclass import pairs
 
@@ -163,6 +174,8 @@ def test_a_class_without_weight_is_no_rival():
 SMOOTH = [
     Linear(),
     RBF(0.3),
+    Matern(0.3, 1.5),
+    2.0 * Matern(0.1, 2.5) * RationalQuadratic(0.3, 0.7),
     Polynomial(3, 0.2, 1.0),
     Polynomial(1, 0.2, 1.0),
     Polynomial(0, 0.2, 1.0),
@@ -208,6 +221,7 @@ def test_sensitivities_of_an_estimator():
 
 def test_kernels_without_a_gradient():
     assert not has_gradient(RBF() + Laplacian())
+    assert not has_gradient(Matern(nu=0.5))
     with pytest.raises(TypeError, match="no known gradient"):
         gradient(Laplacian(1.0), np.zeros(1), np.zeros((1, 1)), np.ones(1))
 

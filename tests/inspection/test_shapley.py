@@ -59,6 +59,7 @@ KERNELS = [
     (RBF(0.1) + Laplacian(0.2)) * RBF(0.3),
     (RBF(0.1) + 0.5 * RBF(2.0)) ** 2,
     Normalized(2 * RBF(0.3)),
+    Normalized(RBF(0.3) * Laplacian(0.2) + 3 * Laplacian(0.5)),
     RBF(0.2) ** 1.5,
     Linear() ** 2,
     Columns(Polynomial(3, 0.5, 1.0), [0, 2]) + Columns(Sigmoid(0.5), [1]),

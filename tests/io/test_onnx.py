@@ -495,3 +495,27 @@ def test_tables(missing, texts):
     label, decision = session.run(None, feed)
     np.testing.assert_array_equal(label, model.predict(table))
     np.testing.assert_allclose(decision, model.decision_function(table), atol=1e-9)
+
+
+@pytest.mark.parametrize("language", ["english", "french"])
+def test_texts(language):
+    """Columns of sentences: words are found, counted and weighted as by TfidfVectorizer."""
+    draw = np.random.default_rng(2)
+    words = {
+        "english": ["the", "good", "bad", "Movie,", "was", "a", "x1", "under_score", "so-so"],
+        "french": ["l'été", "Été", "ÇA", "était", "à", "naïf"],
+    }
+    n = 50
+    texts = np.array([" ".join(draw.choice(words[language], draw.integers(0, 9))) for _ in range(n)], object)
+    colours = draw.choice(np.array(["red", "blue"], object), n)
+    labels = draw.integers(0, 3, n)
+    table = Table(["text", "colour", "size"], [texts, colours, draw.normal(size=n)])
+    forms = ["text", "category", "number"]
+    encoder = TableEncoder(table.columns, forms=forms, missing="median", scale=True, handle_unknown="ignore")
+    model = Pipeline([("columns", encoder), ("svm", SVC(C=10))]).fit(table, labels)
+    texts = np.array([*texts[:-3], "", "(unknown; UNKNOWN)", "a b c"], object)
+    new = Table(table.columns, [texts, *table.arrays[1:]])
+    feed = {"text": texts[:, None], "colour": colours[:, None], "size": table.arrays[2][:, None]}
+    label, decision = onnxruntime.InferenceSession(to_onnx(model)).run(None, feed)
+    np.testing.assert_array_equal(label, model.predict(new))
+    np.testing.assert_allclose(decision, model.decision_function(new), atol=1e-9)

@@ -461,3 +461,15 @@ def test_pasted_text_that_is_none(text, words):
         paste({"text": text}, Run())
     assert words in str(error.value)
     assert error.value.field == "text"
+
+
+def test_a_kernel_that_is_no_inner_product_has_no_margin() -> None:
+    points = [[x, y, int(x * y > 0)] for x, y in np.random.default_rng(0).uniform(-1, 1, (30, 2)).tolist()]
+    view = {"x0": -1, "x1": 1, "y0": -1, "y1": 1}
+    kernel = {"name": "sigmoid", "gamma": 5, "coef0": 1}
+    answer = classify({"points": points, "kernel": kernel, "C": 10, "view": view, "grid": [5, 5]}, Run())
+    lines = "\n".join(answer["comment"])
+    assert "margin 2/|w|          not defined: |w|² is negative with this kernel" in lines
+    assert "\n|w| " not in lines
+    assert "duality gap" not in lines
+    assert "no dual to prove an optimum" in answer["certificate"]

@@ -9,6 +9,7 @@ import pytest
 from lab_browser import serving
 
 from maxmargin.lab.connection import Connection
+from maxmargin.lab.server import _listener
 
 
 @pytest.fixture
@@ -58,3 +59,12 @@ def test_requests_one_after_the_other_on_one_connection(port):
                 answer += piece
             assert answer.startswith(b"HTTP/1.1 403")
             time.sleep(0.6)  # longer than headers may take: between requests there are none
+
+
+def test_a_port_is_taken_at_once() -> None:
+    """Not when the server answers: until then another lab would get the same port, and early requests be refused."""
+    listener = _listener(0)
+    port = listener.getsockname()[1]
+    with listener, socket.create_connection(("127.0.0.1", port), timeout=5):
+        with pytest.raises(OSError, match=f"Port {port} cannot be used"):
+            _listener(port)

@@ -148,8 +148,10 @@ def test_hold_out_noise_and_curve(opened: Callable[..., Any], lab: SimpleNamespa
     tab.type("C", "100")
     fits.rest(lambda: fits.asked[-1]["C"] == 100)
     assert len(curves.asked) == before
-    tab.panel.get_by_role("radio", name="Error along σ").click()
+    tab.panel.get_by_role("radio", name="Error along the width").click()
     expect(tab.panel.get_by_text(re.compile(r"The test error is smallest, \d+ %, at .*σ (=|from)"))).to_be_visible()
+    tab.panel.get_by_role("radio", name="Give it as γ").first.click()  # as everywhere on the page
+    expect(tab.panel.get_by_text(re.compile(r"The test error is smallest, \d+ %, at .*γ (=|from)"))).to_be_visible()
     # noise moves the points, and back
     clean = np.array(tab.points)
     tab.type("Noise", "0.2")

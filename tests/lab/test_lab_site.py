@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from maxmargin.lab import export, show
 from maxmargin.lab.lifting import AXES, lift
 from maxmargin.lab.recording import recording
 from maxmargin.lab.site import TRACES
-from maxmargin.lab.traces import SOLVERS
+from maxmargin.lab.traces import SOLVERS, trace
 
 browser, lab, opening, opened, quiet, watch, modules = lab_browser.FIXTURES
 
@@ -59,6 +60,42 @@ def test_the_page_s_solver_finds_the_objective_of_the_library(modules: Any) -> N
         assert found["converged"]
         assert found["dual"] == pytest.approx(best, rel=1e-6)
         assert found["primal"] == pytest.approx(best, rel=1e-6)
+
+
+NUMBER = re.compile(r"[−-]?\d[\d,]*(?:\.\d+)?(?:e[+−-]\d+)?")
+TRACE = "(given) => import('/static/js/local/traces.js').then((m) => given.map((one) => m.trace(one)))"
+
+
+def words_and_numbers(text: str) -> tuple[str, list[float]]:
+    """A sentence without its numbers, and these."""
+    found = [float(number.replace(",", "").replace("−", "-")) for number in NUMBER.findall(text)]
+    return NUMBER.sub("#", text), found
+
+
+@pytest.mark.parametrize("solver", ["smo", "coordinate_descent", "perceptron"])
+def test_steps_are_those_of_the_server(modules: Any, solver: str) -> None:
+    """The first steps' coefficients, objectives and sentences (later ones part by rounding), and the solution."""
+    asked = []
+    for problem in problems(15):
+        points = [[*x, int(sign > 0)] for x, sign in zip(problem["X"], problem["y"], strict=True)]
+        asked.append({"points": points, "kernel": problem["kernel"], "C": min(problem["C"], 5.0), "solver": solver})
+    easy = [[-1.0, 0.2, 0], [-0.6, -0.5, 0], [0.5, 0.4, 1], [0.9, -0.3, 1]]
+    asked += [{"points": easy, "kernel": {"name": "linear"}, "C": C, "solver": solver} for C in ("inf", 0.5, 100)]
+    for request, found in zip(asked, modules.evaluate(TRACE, asked), strict=True):
+        other = trace(request)
+        for here, there in zip(found["frames"][:12], other["frames"][:12], strict=True):
+            assert here["iteration"] == there["iteration"]
+            for name in ("alpha", "violation", "b" if solver == "perceptron" else "dual"):
+                assert here[name] == pytest.approx(there[name], rel=1e-4, abs=1e-6), name
+            if request["C"] != "inf":
+                assert here["primal"] == pytest.approx(there["primal"], rel=1e-4, abs=1e-6)
+            words, numbers = words_and_numbers(here["note"])
+            other_words, other_numbers = words_and_numbers(there["note"])
+            assert words == other_words
+            assert numbers == pytest.approx(other_numbers, rel=0.06, abs=1e-6)
+        if solver != "perceptron":
+            assert found["final"]["primal"] == pytest.approx(other["final"]["primal"], rel=2e-4)
+            assert found["ended"].split(",")[0].split("after")[0] == other["ended"].split(",")[0].split("after")[0]
 
 
 COUNT = "(given) => import('/static/js/classify/counting.js').then((m) => given.map((one) => m.leastErrors(...one)))"
@@ -263,3 +300,38 @@ def test_show_refuses_what_it_cannot_draw(X: Any, y: Any, words: str) -> None:
 
 def test_export_makes_the_folder(tmp_path: Path) -> None:
     assert export(tmp_path / "a" / "b").is_file()
+
+
+def test_what_the_page_cannot_compute_is_not_offered(browser: Any, tmp_path: Path) -> None:
+    page = browser.new_page(offline=True, reduced_motion="reduce")
+    page.goto(export(tmp_path).as_uri())
+    ready(page)
+    panel = page.locator("#panel-classify")
+    comment = panel.locator(".comment")
+    expect(comment).to_contain_text("3 of 40 points")
+    panel.get_by_text("Training and test").click()
+    expect(panel.get_by_text("hold out every third point")).to_be_visible()
+    for label in ("Solver", "Classes", "colours show the probability of a class"):
+        expect(panel.get_by_label(label, exact=True)).to_be_hidden()
+    panel.get_by_label("Kernel", exact=True).select_option("sigmoid")  # |w|² may be negative: no margin, and no proof
+    page.locator("[data-example=circles]").click()
+    panel.get_by_label("Kernel", exact=True).select_option("sigmoid")
+    expect(comment).to_contain_text("not defined: |w|² is negative with this kernel")
+    expect(comment).not_to_contain_text("f is the same everywhere")
+    panel.get_by_role("button", name="Paste").click()
+    dialog = page.locator("dialog")
+    for table, words in (
+        ("x,y,class,note\n1,2,a,b", "The table has 4 columns: keep x, y and the class"),
+        ("", "No row could be read"),
+        ("a b c\n? ? ?", "No row could be read"),
+        ("1,1e9,0", "No row could be read"),
+        ("\n".join(f"{k},{k},{k}" for k in range(7)), "7 different classes"),
+        ("1 1 0\n" * 301, "301 rows are more than this page can take"),
+    ):
+        dialog.get_by_label("Table").fill(table)
+        dialog.get_by_role("button", name="Use these points").click()
+        expect(dialog.get_by_role("alert")).to_contain_text(words)
+    dialog.get_by_label("Table").fill("x;y;class\n1;2;10\n3;4;9\n5;;9")
+    dialog.get_by_role("button", name="Use these points").click()
+    expect(page.locator("#toast")).to_have_text("2 points read; 1 row left out.")
+    page.close()

@@ -685,3 +685,22 @@ def test_phone(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
     assert page.evaluate("window.shifts") < 0.01
     bar = step.panel.locator(".transport").bounding_box()
     assert bar["y"] + bar["height"] <= 845  # in reach, without scrolling
+
+
+def test_a_saved_picture_names_kernel_and_C(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
+    state = {"example": "mixed", "solver": "smo", "kernel": {"name": "rbf", "gamma": 2}, "C": 5}
+    page = opened(link(lab, "step", state))
+    expect(page.locator("#panel-step .place").first).to_contain_text("step 0 of")
+    page.evaluate("""() => {
+        window.texts = [];
+        const { prototype } = CanvasRenderingContext2D;
+        const { fillText } = prototype;
+        prototype.fillText = function (text, ...place) {
+            window.texts.push(text);
+            fillText.call(this, text, ...place);
+        };
+    }""")
+    page.get_by_role("button", name="Share").click()
+    with page.expect_download():
+        page.get_by_role("button", name="Save picture (PNG)").click()
+    assert "Gaussian (RBF) kernel, σ = 0.5, C = 5" in page.evaluate("texts")

@@ -115,6 +115,15 @@ def test_an_update_goes_on_from_where_the_solution_is(case):
         assert np.sum(model.n_iter_) <= max(2, 0.2 * cold)
 
 
+@pytest.mark.parametrize("known", [np.int64, bool, np.float32])
+def test_labels_keep_their_type(known):
+    y = (SPECIES > 0).astype(known)
+    for new in (np.int8, float):
+        model = SVC(warm_start=True).fit(IRIS[OLD], y[OLD]).learn(IRIS[NEW], y[NEW].astype(new))
+        assert model.classes_.dtype == known
+        assert model.predict(IRIS[:1]).dtype == known
+
+
 def test_a_new_class():
     two = SPECIES < 2
     model = SVC(warm_start=True).fit(IRIS[two], NAMES[two]).learn(IRIS[~two], NAMES[~two])
@@ -149,6 +158,7 @@ def test_calibration_follows():
         (lambda m: m.learn(IRIS[:3], SPECIES[:2]), ValueError, "inconsistent|samples"),
         (lambda m: m.learn(IRIS[:3]), ValueError, "learn needs y"),
         (lambda m: m.learn([[np.nan] * 4], [1]), ValueError, "NaN"),
+        (lambda m: m.learn(IRIS[:1], ["setosa"]), ValueError, r"label .*'setosa'.* are numbers, like .*0"),
         (lambda m: m.learn(IRIS[:2], [0, 1], [1.0]), ValueError, "sample_weight"),
         (lambda m: m.forget(150), ValueError, "rows has 150, but the model was fitted to 150 rows, 0 to 149"),
         (lambda m: m.forget([0.5]), TypeError, "integers.*or a boolean mask"),

@@ -101,6 +101,8 @@ def test_refusals():
         VirtualSVC(SVC(), [lambda Z: Z * np.inf]).fit(X, y)
     with pytest.raises(TypeError, match="transforms must be functions"):
         VirtualSVC(SVC(), ["shift"]).fit(X, y)
+    with pytest.raises(TypeError, match="transforms must be functions of points; got None"):
+        VirtualSVC(SVC(), None).fit(X, y)
     with pytest.raises(TypeError, match="got KNeighborsClassifier"):
         VirtualSVC(KNeighborsClassifier()).fit(X, y)
     with pytest.raises(ValueError, match="784 pixels, but the points have 3 features"):

@@ -40,7 +40,17 @@ OPTIONS = {
     "say which with format": "say which with --format",
     "for instance with sklearn.preprocessing.StandardScaler": "for instance with --scale",
     "set handle_unknown='ignore'": "train with --unknown ignore",
+    "fit a TableEncoder on some of the data and give it as encoder": "train without --stream, or leave the column out",
+    "scoring must be one of sklearn.metrics.get_scorer_names(), or a function; got scoring=": (
+        "--scoring takes the names of scikit-learn's scores, such as accuracy, f1_macro, roc_auc, r2; got "
+    ),
     "maxmargin.large_scale.forecast_approximation(estimator, X, y) compares the two": "add --approximate",
+}
+
+REMEDIES = {
+    errno.ENOSPC: ": make room, or write to another disk.",
+    errno.EACCES: ": change its permissions, or choose another place.",
+    errno.EROFS: ": choose another place.",
 }
 
 
@@ -95,8 +105,9 @@ class Commands(click.Group):
 
 def one_line(error: BaseException) -> str:
     """An error's message without line breaks; of a file's error, the file and the cause."""
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror:
+        place = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+        return f"{place}{error.strerror}{REMEDIES.get(error.errno or 0, '')}"
     return one_line_of(str(error)) or type(error).__name__
 
 

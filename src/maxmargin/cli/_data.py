@@ -25,14 +25,7 @@ from maxmargin.cli._target import such_as, targets_of
 from maxmargin.data.formats import FORMATS, format_of
 from maxmargin.data.layout import TARGETS, lay_out
 from maxmargin.data.source import Source
-from maxmargin.data.survey import (
-    ColumnPlan,
-    check_names,
-    complete_rows,
-    survey,
-    total_row,
-    unreadable_note,
-)
+from maxmargin.data.survey import ColumnPlan, check_names, complete_rows, survey, total_row, unreadable_note
 from maxmargin.data.table import Table, missing_values, read_table
 from maxmargin.io import Data, DataFileError, read_data
 from maxmargin.runtime.validation import Array

@@ -21,8 +21,8 @@ from maxmargin.runtime.validation import Array, check_choice
 LABELS_MAX_WHOLE_NUMBERS = 20  # different ones up to which they are labels
 COUNTS_MIN_WHOLE_NUMBERS = 11  # different ones from which on a rare one shows that they are counts or grades
 LABEL_MIN_ROWS = 5  # of a label, where there are so many
-EPSILON = 0.1  # what every regression starts from
-NU = 0.1  # the share of outliers that training allows when nobody says
+DEFAULT_EPSILON = 0.1  # what every regression starts from
+DEFAULT_NU = 0.1  # the share of outliers that training allows when nobody says
 WORDS = {"classify": "classes", "regress": "numbers", "outliers": "outliers"}
 
 # option of the command -> parameter of the estimators, where the names differ
@@ -105,7 +105,7 @@ def make_estimator(task: str, options: dict[str, Any], classes: Array | None = N
         if task == "classify":  # the problem of the kernel estimator with the linear kernel
             parameters["loss"] = "hinge"
         else:
-            parameters["epsilon"] = EPSILON
+            parameters["epsilon"] = DEFAULT_EPSILON
         if "multiclass" in given and "multi_class" in known:
             parameters["multi_class"] = given.pop("multiclass")
             if parameters["multi_class"] == "ovo":
@@ -116,7 +116,7 @@ def make_estimator(task: str, options: dict[str, Any], classes: Array | None = N
         if "sigma" in given:
             parameters["gamma"] = _gamma_of(given.pop("sigma"), given)
         if task == "outliers":
-            parameters["nu"] = NU
+            parameters["nu"] = DEFAULT_NU
         if kind == "approximate" and task == "classify":  # the problem of the exact estimator
             parameters["loss"] = "hinge"
     seed = given.pop("seed", None)

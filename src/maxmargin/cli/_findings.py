@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,15 @@ INTERVAL_STANDARD_ERRORS = 1.96  # standard errors that a difference must have
 CLEAR_RMSE_SHARE = 0.9  # of the mean's: a larger error is hardly better
 DECIMALS_MAX = 1e5  # from which on decimals say nothing
 RARE_CLASS_SHARE = 0.4  # of an even share: a class with less is rare
+
+
+class Score(NamedTuple):
+    """The score that a model is judged by, with its 95 % interval, and that of the baseline."""
+
+    name: str
+    value: float
+    interval: tuple[float, float]
+    baseline: float
 
 
 @dataclass(frozen=True)
@@ -77,16 +86,17 @@ class ClassFindings:
 
         return float(roc_auc_score(self.truth == labels[1], self.values))
 
-    def judged(self) -> tuple[str, float, tuple[float, float], float]:
-        """The score that counts: its name, its value, its 95 % interval, and the baseline's value."""
+    def main_score(self) -> Score:
+        """The score that counts."""
         if self.judged_by == "AUC" and self.auc is not None:
-            return "AUC", self.auc, _around(self.auc, self._auc_error()), 0.5
+            return Score("AUC", self.auc, _around(self.auc, self._auc_error()), 0.5)
         if self.judged_by != "accuracy":
             recalls, counts = self.recalls()
             smoothed = (recalls * counts + 1) / (counts + 2)  # no class is perfect for sure
             error = math.sqrt(float(np.sum(smoothed * (1 - smoothed) / counts))) / len(counts)
-            return "balanced accuracy", float(recalls.mean()), _around(float(recalls.mean()), error), 1 / len(counts)
-        return "accuracy", self.accuracy, self.interval, self.baseline
+            mean = float(recalls.mean())
+            return Score("balanced accuracy", mean, _around(mean, error), 1 / len(counts))
+        return Score("accuracy", self.accuracy, self.interval, self.baseline)
 
     def _auc_error(self) -> float:
         """Hanley and McNeil's standard error (1982)."""
@@ -99,12 +109,12 @@ class ClassFindings:
 
     @property
     def better(self) -> bool:
-        _, _, (low, _), baseline = self.judged()
-        return low > baseline
+        score = self.main_score()
+        return score.interval[0] > score.baseline
 
     @property
     def verdict(self) -> str:
-        name, value, (low, _), baseline = self.judged()
+        name, value, (low, _), baseline = self.main_score()
         if self.better:
             return f"The model is clearly better than the naive baseline (by {name})."
         if value > baseline:
@@ -171,7 +181,7 @@ class ClassFindings:
 
     def to_dict(self) -> dict[str, Any]:
         by_label, means = self.scores()
-        name, value, interval, baseline = self.judged()
+        name, value, interval, baseline = self.main_score()
         labels, matrix = self.confusion()
         return {
             "n": len(self.truth),
@@ -211,19 +221,15 @@ class NumberFindings:
         r2 = 1 - squared / variance if variance > 0 else math.nan
         return {"mae": float(np.mean(np.abs(residual))), "rmse": math.sqrt(squared), "r2": r2}
 
-    def judged(self) -> tuple[str, float, tuple[float, float], float]:
+    def main_score(self) -> Score:
         """R2, its 95 % interval (of a ratio of means over the same rows, by the delta method), and the mean's."""
         r2 = self.errors(self.predicted)["r2"]
         deviations = (self.truth - self.truth.mean()) ** 2
         terms = (self.truth - self.predicted) ** 2 - (1 - r2) * deviations
         variance, n = float(np.mean(deviations)), len(deviations)
         error = float(np.std(terms, ddof=1)) / math.sqrt(n) / variance if n > 1 and variance > 0 else math.nan
-        return (
-            "R2",
-            r2,
-            (r2 - INTERVAL_STANDARD_ERRORS * error, min(1.0, r2 + INTERVAL_STANDARD_ERRORS * error)),
-            self.errors(self.mean)["r2"],
-        )
+        reach = INTERVAL_STANDARD_ERRORS * error
+        return Score("R2", r2, (r2 - reach, min(1.0, r2 + reach)), self.errors(self.mean)["r2"])
 
     @property
     def better(self) -> bool:
@@ -257,7 +263,7 @@ class NumberFindings:
         lines = [f"{'':<17}{'MAE':<12}{'RMSE':<12}R2"]
         for name, row in rows.items():
             lines.append(f"{name:<17}{figure(row['mae']):<12}{figure(row['rmse']):<12}{decimals(row['r2'])}")
-        _, _, (low, high), _ = self.judged()
+        low, high = self.main_score().interval
         return "\n".join(
             [
                 *lines,
@@ -271,7 +277,7 @@ class NumberFindings:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        name, value, interval, baseline = self.judged()
+        name, value, interval, baseline = self.main_score()
         return {
             "n": len(self.truth),
             **self.errors(self.predicted),

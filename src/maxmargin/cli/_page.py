@@ -24,22 +24,7 @@ from maxmargin.data.table import Table
 PICTURE_MAX_ROWS = 1000
 CLASSES_MAX = 20  # of a confusion matrix on the page
 BARS_MAX = 15
-STYLE = """
-body{font:16px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif;color:#1a1a1a;max-width:54rem;
-  margin:2.5rem auto;padding:0 1.2rem}h1{font-size:1.6rem;margin-bottom:.2rem}
-h2{font-size:1.15rem;margin:2.2rem 0 .6rem;border-bottom:1px solid #ddd;padding-bottom:.2rem}
-table{border-collapse:collapse;font-variant-numeric:tabular-nums}th{text-align:left;font-weight:600}
-td,th{padding:.18rem 1rem .18rem 0;vertical-align:top}td.n,th.n{text-align:right;padding-right:.8rem}
-.verdict{background:#e8f1f8;border-left:4px solid #0072b2;padding:.6rem .9rem;margin:1rem 0}
-.warn{background:#fbeee6;border-color:#d55e00}.cards{display:flex;flex-wrap:wrap;gap:.8rem;margin:1rem 0}
-.card{border:1px solid #ddd;border-radius:.4rem;padding:.5rem .9rem;min-width:8rem}
-.card b{display:block;font-size:1.5rem;font-weight:600}.card span{color:#555;font-size:.85rem}
-.bar{background:#0072b2;height:.85rem;display:inline-block;vertical-align:middle;border-radius:2px}
-.bar.neg{background:#bbb}
-.matrix td{text-align:center;min-width:3.2rem;padding:.3rem .5rem;border:1px solid #fff}
-img{max-width:100%;height:auto}pre{background:#f6f6f6;padding:.8rem;overflow:auto;font-size:.85rem}
-.muted{color:#666;font-size:.9rem}.side{display:flex;flex-wrap:wrap;gap:2.5rem;align-items:flex-start}
-"""
+STYLE = Path(__file__).with_name("page.css")
 
 
 def check_page(path: str, options: dict[str, Any]) -> None:
@@ -73,7 +58,7 @@ def write_page(path: str, data: str, work: Work, model: Model, found: dict[str, 
     title = f"maxmargin: {Path(data).name}"
     text = (
         f"<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
-        f"<title>{_(title)}</title><style>{STYLE}</style>{''.join(parts)}</html>"
+        f"<title>{_(title)}</title><style>\n{STYLE.read_text('utf-8')}</style>{''.join(parts)}</html>"
     )
     write_atomically(path, [text.encode()])
 

@@ -46,13 +46,18 @@ OVERFIT_GAP = 0.1  # between the scores of training and test rows
 def conclude(
     work: Work, model: Model, voice: Voice, output: str | None, judged_by: str | None = None, *, tuned: bool = False
 ) -> dict[str, Any]:
-    """Save the model, say what came out, and give it as a dictionary. ``tuned``: its parameters come from a search."""
-    size = None
+    """Save the model, say what came out, and give it as a dictionary. ``tuned``: its parameters come from a search.
+
+    Where it cannot be saved, the results are shown before the error."""
+    size, unsaved = None, None
     if output is not None:
         from maxmargin.io import save
 
-        save(model.estimator, output)
-        size = os.path.getsize(output)
+        try:
+            save(model.estimator, output)
+            size = os.path.getsize(output)
+        except OSError as error:
+            unsaved = error
     report = getattr(model.svm, "stream_report_", None) or model.svm.report_
     fills = _fills(work.encoder) if work.plans else {}
     interrupted = was_interrupted(report)
@@ -75,6 +80,8 @@ def conclude(
         found = findings_of(model, take(work.X_test, rows), known, work.y, "of the training rows", judged_by)
         which = "the" if len(rows) == n else f"{len(rows):,} of the"
         voice.say(f"\nOn {which} {counted(n, 'row')} of the test:\n\n{found.text()}\n\n{found.verdict}")
+    if unsaved is not None:
+        raise unsaved
     if output is None:
         voice.say("\nThe model was not saved: say -o model.mm to keep it.")
     else:
@@ -109,12 +116,13 @@ def _tested(
     if not isinstance(found, ClassFindings | NumberFindings):
         voice.say(f"\n{found.verdict}")
         return found, {}
-    name, score, _, _ = found.judged()
+    main = found.main_score()
+    name, score = main.name, main.value
     rows = min(work.X.shape[0], TRAIN_SCORE_MAX_ROWS)
     train = None
     if work.y is not None and not hasattr(work.X, "batches"):
         own = findings_of(model, take(work.X, np.arange(rows)), work.y[:rows], work.y, "", found_by(found))
-        train = own.judged()[1]  # type: ignore[union-attr]
+        train = own.main_score().value  # type: ignore[union-attr]
     linear = linear_score(work, found_by(found))
     if train is not None or linear is not None:
         rows = [(name, "test", "train"), ("this model", decimals(score), "" if train is None else decimals(train))]
@@ -206,7 +214,8 @@ def linear_score(work: Work, judged_by: str | None) -> float | None:
         if not linear.report_.converged:
             return None
     other = Model("", Pipeline([("columns", work.encoder), ("svm", linear)]), False)
-    return findings_of(other, work.X_test, work.y_test, work.y, "", judged_by).judged()[1]  # type: ignore[union-attr]
+    found = findings_of(other, work.X_test, work.y_test, work.y, "", judged_by)
+    return found.main_score().value  # type: ignore[union-attr]
 
 
 def importances(model: Model, X: Any, y: Array | None, judged_by: str | None) -> dict[str, float]:
@@ -220,7 +229,7 @@ def importances(model: Model, X: Any, y: Array | None, judged_by: str | None) ->
         return {}
 
     def score(table: Table) -> float:
-        return findings_of(model, table, y, y, "", judged_by).judged()[1]  # type: ignore[union-attr]
+        return findings_of(model, table, y, y, "", judged_by).main_score().value  # type: ignore[union-attr]
 
     unshuffled, end, found = score(X), time.perf_counter() + IMPORTANCE_SECONDS, {}
     for j, name in enumerate(X.columns):
@@ -239,7 +248,8 @@ def advice(
     work: Work, model: Model, found: Any, train: float | None, linear: float | None, first: str | None, tuned: bool
 ) -> list[str]:
     """How to do better, from what the scores show; ``first`` is the column that matters most."""
-    _, score, (low, high), _ = found.judged()
+    main = found.main_score()
+    score, (low, high) = main.value, main.interval
     tips, perfect = [], score >= SUSPICIOUS_SCORE
     if perfect and first is not None:
         tips.append(

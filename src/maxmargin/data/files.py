@@ -179,11 +179,11 @@ def _read_table(
         if not (isinstance(table, DelimitedTable) and _few_texts(layout, kinds, forced, X, y)):
             return X, y
     except TextInNumbers:
-        again = table.judged_again(layout, forced)
+        again = table.kinds_by_all_rows(layout, forced)
         if again == kinds:
             raise
     else:
-        again = table.judged_again(layout, forced)
+        again = table.kinds_by_all_rows(layout, forced)
     return _joined(source, table, layout, again)
 
 

@@ -33,23 +33,15 @@ SNIFFED_LINES = 20  # of a file without a known extension
 class Format:
     """A format of data files.
 
-    Attributes
-    ----------
-    reader : str
-        ``"module:function"``; the function takes the source and ``header`` and returns a table: ``names``, ``width``,
-        ``kinds``, ``chunks`` and ``raw_columns``, as :class:`~maxmargin.data.arrays.ArrayTable` has them.
-    extensions : tuple of str
-        Those of its file names, in small letters.
-    begins : callable, optional
-        Whether a file is of this format, from its first bytes; this counts more than the extension.
-    lines : callable, optional
-        Of a text format: how sure its first lines make it, from 0 to 3. Empty lines and comments are left out.
-    names : tuple of str
-        Further names that users may give.
-    header, tabular : bool
-        Whether the option ``header`` means something, and whether it holds a table rather than points and targets.
-    text : bool
-        Whether it is text, which may be packed.
+    reader: ``"module:function"``; the function takes the source and ``header`` and returns a table: ``names``,
+        ``width``, ``kinds``, ``chunks`` and ``raw_columns``, as :class:`~maxmargin.data.arrays.ArrayTable` has them
+    extensions: those of its file names, in small letters
+    begins: whether a file is of this format, from its first bytes; this counts more than the extension
+    lines: of a text format: how sure its first lines make it, from 0 to 3. Empty lines and comments are left out.
+    names: further names that users may give
+    header, tabular: whether the option ``header`` means something, and whether it holds a table rather than points and
+        targets
+    text: whether it is text, which may be packed
     """
 
     reader: str

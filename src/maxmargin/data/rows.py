@@ -115,10 +115,7 @@ def _arff_rows(source: Source, begin: int, numeric: list[bool]) -> Iterator[list
         except csv.Error as error:
             raise source.error(f"is no row of an ARFF file ({error})", number) from error
         if len(fields) != len(numeric):
-            raise source.error(
-                f"has {len(fields)} fields, and there are {len(numeric)} attributes: correct it",
-                number,
-            )
+            raise source.error(f"has {len(fields)} fields, and there are {len(numeric)} attributes: correct it", number)
         yield [
             _arff_value(source, word.strip(), isnumber, number) for word, isnumber in zip(fields, numeric, strict=True)
         ]

@@ -73,33 +73,12 @@ def survey(
 ) -> list[ColumnPlan]:
     """A plan for every column of a table.
 
-    Parameters
-    ----------
-    table : Table
-    drop : collection of str
-        Columns to leave out.
-    keep : collection of str
-        Columns to keep that would be left out.
-    text : collection of str
-        Columns of which the words count, or whose numbers are codes.
-    decimal : {".", ","}, optional
-        The decimal mark, where the values leave it open.
-    day_first : bool, optional
-        Whether 01/02/2024 is a day of February, where the values of all date columns leave it open.
-
-    Returns
-    -------
-    plans : list of ColumnPlan
-        In the order of the columns.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.data.survey import survey
-    >>> from maxmargin.data.table import Table
-    >>> prices = np.array(["$1,200", "$900", None], object)
-    >>> survey(Table(["price", "shop"], [prices, np.array(["here"] * 3, object)]))[0].note
-    "number, '$1,200' read as 1200; write --decimal if not"
+    drop: columns to leave out
+    keep: columns to keep that would be left out
+    text: columns of which the words count, or whose numbers are codes
+    decimal: {".", ","}; the decimal mark, where the values leave it open
+    day_first: whether 01/02/2024 is a day of February, where the values of all date columns leave it open
+    Returns in the order of the columns.
     """
     counted = {name: _words(array) for name, array in zip(table.columns, table.arrays, strict=True)}
     decimal = decimal or table.decimal

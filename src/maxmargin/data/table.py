@@ -35,20 +35,12 @@ WORD_BYTES = 60  # of a string, where it is not shared
 class Table:
     """Columns of equal length, with names.
 
-    Attributes
-    ----------
-    columns : list of str
-        Names.
-    arrays : list of arrays
-        Numbers with NaN where a value is missing, or objects: strings, and None.
-    source : str
-        Where it comes from.
-    headed : bool
-        Whether the names are the file's own; otherwise they are "column 1", "column 2" ...
-    decimal : str or None
-        "," where the file shows that it writes decimal commas.
-    notes : tuple of str
-        What of the file is not in the table.
+    columns: names
+    arrays: numbers with NaN where a value is missing, or objects: strings, and None
+    source: where it comes from
+    headed: whether the names are the file's own; otherwise they are "column 1", "column 2"
+    decimal: "," where the file shows that it writes decimal commas
+    notes: what of the file is not in the table
     """
 
     columns: list[str]
@@ -84,25 +76,12 @@ class Table:
 def read_table(source: Any, *, format: str | None = None, header: bool | None = None, wanted: Any = None) -> Table:
     """Read a table with all that an analyst's file may hold.
 
-    Parameters
-    ----------
-    source : str, path or Source
-        The file, or "-" for standard input.
-    format : str, optional
-        "csv", "tsv", "arff", "xlsx", "parquet", "arrow" or "npy"; found out from the name and the content by default.
-    header : bool, optional
-        Whether the first line names the columns; found out by default.
-    wanted : collection of str, optional
-        Names of the columns to read, where the file has them; all by default.
-
-    Returns
-    -------
-    Table
-
-    Raises
-    ------
-    DataFileError
-        If the file cannot be read: the message names the place, the cause and the remedy.
+    source: the file, or "-" for standard input
+    format: "csv", "tsv", "arff", "xlsx", "parquet", "arrow" or "npy"; found out from the name and the content by
+        default
+    header: whether the first line names the columns; found out by default
+    wanted: names of the columns to read, where the file has them; all by default
+    Raises DataFileError if the file cannot be read: the message names the place, the cause and the remedy.
     """
     file = source if isinstance(source, Source) else Source(source)
     kind = format_of(file, format)

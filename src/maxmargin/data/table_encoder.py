@@ -116,10 +116,6 @@ class TableEncoder(TransformerMixin, Estimator):
     feature_names_in_ : array of str
         Names of the columns, if the training data had names or ``columns`` was given.
 
-    See Also
-    --------
-    maxmargin.io.read_data : Tables from files.
-
     Examples
     --------
     >>> from maxmargin import TableEncoder

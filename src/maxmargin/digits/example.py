@@ -1,8 +1,7 @@
 """The worked example: handwritten digits, from the random split to the report.
 
 :func:`run` takes the five steps on scikit-learn's digits: separate at random, create, fit, predict, report.
-:mod:`maxmargin.digits.pictures` brings a picture of one's own into the form of those images; its functions are here
-too.
+:mod:`maxmargin.digits.pictures` brings a picture of one's own into the form of those images.
 """
 
 from __future__ import annotations
@@ -18,18 +17,6 @@ from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 from sklearn.model_selection import train_test_split
 
 from maxmargin import SVC
-from maxmargin.digits.pictures import PictureResult, classify_pictures, load_picture
-
-__all__ = [
-    "DigitsResult",
-    "PictureResult",
-    "classify_pictures",
-    "clearly_better",
-    "load_picture",
-    "naive_baseline",
-    "run",
-    "wilson_interval",
-]
 
 Array = NDArray[np.float64]
 

@@ -48,7 +48,9 @@ display : Display
 drawn as display : Display
     Itself.
 ax_ : matplotlib Axes
+    Axes of the last plot.
 figure_ : matplotlib Figure
+    The figure of the last plot.
 """
 )
 RING = {"facecolor": "none", "edgecolor": BLACK, "linewidth": 1.3}  # around support vectors
@@ -103,8 +105,10 @@ def kernel_text(kernel: Kernel) -> str:
     if type(kernel) is RBF and isinstance(kernel.gamma, float) and kernel.gamma > 0:
         return f"Gaussian kernel, σ = {1 / math.sqrt(2 * kernel.gamma):.3g}"
     if type(kernel) is Polynomial:
-        inner = f"{kernel.gamma:.{CAPTION_DIGITS}g} x·z" if isinstance(kernel.gamma, float) else "γ x·z"
-        return f"polynomial kernel, ({inner} + {kernel.coef0:.{CAPTION_DIGITS}g})^{kernel.degree}"
+        gamma = f"{kernel.gamma:.{CAPTION_DIGITS}g} " if isinstance(kernel.gamma, float) else "γ "
+        product = f"{'' if kernel.gamma == 1 else gamma}x·z"
+        inner = f"({product} + {kernel.coef0:.{CAPTION_DIGITS}g})" if kernel.coef0 else f"({product})"
+        return f"polynomial kernel, {inner}{'' if kernel.degree == 1 else f'^{kernel.degree}'}"
     return short_numbers(" ".join(str(kernel).split()), CAPTION_DIGITS)
 
 

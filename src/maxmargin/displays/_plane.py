@@ -111,10 +111,7 @@ def one_hyperplane(estimator: Any, X: Any, y: Any, grid: Any, support: Array, cl
         "values": values,
         "codes": (report.labels == last.classes_[positive]).astype(np.int64),
         "names": ("the rest" if rest else str(report.negative), str(report.positive)),
-        "colours": (
-            REST_COLOUR if rest else _colour(labelled.index(report.negative)),
-            _colour(positive),
-        ),
+        "colours": (REST_COLOUR if rest else _colour(labelled.index(report.negative)), _colour(positive)),
         "regions": False,
         "levels": (-1.0, 0.0, 1.0) if by_margin else (0.0,),
         "category": category,

@@ -12,7 +12,8 @@ from maxmargin.displays._figure import DISPLAY_ENTRIES, RIGHT, WRONG, Display, s
 from maxmargin.runtime.parameter_docs import documented
 
 if TYPE_CHECKING:
-    from maxmargin.digits.example import DigitsResult, PictureResult
+    from maxmargin.digits.example import DigitsResult
+    from maxmargin.digits.pictures import PictureResult
 
 
 @documented(DISPLAY_ENTRIES)
@@ -22,7 +23,7 @@ class DigitsDisplay(Display):
     Parameters
     ----------
     result : DigitsResult
-        What :func:`maxmargin.digits.example.run` returned.
+        What :func:`maxmargin.digits.run` returned.
 
     Attributes
     ----------
@@ -30,8 +31,7 @@ class DigitsDisplay(Display):
         One for each image shown.
     ax_ : matplotlib Axes
         The confusion matrix.
-    figure_ : matplotlib Figure
-        The figure of the last plot.
+    {figure_}
 
     Examples
     --------
@@ -137,14 +137,13 @@ class PicturesDisplay(Display):
     Parameters
     ----------
     results : sequence of PictureResult
-        What :func:`maxmargin.digits.example.classify_pictures` returned.
+        What :func:`maxmargin.digits.classify_pictures` returned.
 
     Attributes
     ----------
     axes_ : ndarray of matplotlib Axes, shape (n_pictures, 3)
         Original, 8 x 8 image and scores of each picture.
-    figure_ : matplotlib Figure
-        The figure of the last plot.
+    {figure_}
 
     Examples
     --------

@@ -34,8 +34,7 @@ class ExplanationDisplay(Display):
     axes_ : list of matplotlib Axes
         For images: the point, its sensitivities (if there are any) and the support vectors. For tables: the terms and,
         if there are any, the sensitivities.
-    figure_ : matplotlib Figure
-        The figure of the last plot.
+    {figure_}
 
     Examples
     --------

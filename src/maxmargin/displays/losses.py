@@ -92,10 +92,7 @@ class LossDisplay(Display):
             )
         top = max(1.0, *(LOSSES[name].value(np.array([low]))[0] for name in names))
         self.ax_.set(
-            xlim=(low, high),
-            ylim=(-0.1, 1.03 * min(top, 5.0)),
-            xlabel="functional margin m = y f(x)",
-            ylabel="loss",
+            xlim=(low, high), ylim=(-0.1, 1.03 * min(top, 5.0)), xlabel="functional margin m = y f(x)", ylabel="loss"
         )
         self.ax_.spines[["top", "right"]].set_visible(False)
         zones = (("wrong side", low, 0.0), ("inside", 0.0, 1.0), ("outside the margin", 1.0, high))

@@ -63,8 +63,7 @@ class ProjectionDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Axes and figure of the last plot.
+    {ax_, figure_}
     axes_ : ndarray of matplotlib Axes
         One for each component with contours, otherwise one.
     scatters_ : list of matplotlib PathCollection

@@ -66,8 +66,7 @@ class RegressionDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Axes and figure of the last plot.
+    {ax_, figure_}
     points_, line_ : matplotlib PathCollection and Line2D
         The points and the curve.
     tube_, rings_, truth_ : matplotlib artists or None

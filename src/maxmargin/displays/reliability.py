@@ -78,8 +78,7 @@ class ReliabilityDisplay(Display):
         The curves.
     count_ax_ : matplotlib Axes
         The numbers of points.
-    figure_ : matplotlib Figure
-        The figure of the last plot.
+    {figure_}
 
     Examples
     --------

@@ -97,8 +97,9 @@ def _terms(kernel: Kernel, columns: Array, d: int) -> list[Term]:
         return _to_power(_terms(kernel.kernel, columns, d), float(kernel.exponent), kernel)
     if kind is Normalized:
         inside = _terms(kernel.kernel, columns, d)
-        if len(inside) == 1 and isinstance(inside[0], ProductTerm):  # k(x, x) is the same for all x
-            return [replace(inside[0], factor=1.0)]
+        length = sum(term.factor for term in inside)
+        if length > 0 and all(isinstance(term, ProductTerm) for term in inside):  # k(x, x) is the same for all x
+            return [replace(term, factor=term.factor / length) for term in inside]
     if kind in (RBF, Laplacian, ChiSquared):
         rates = np.bincount(columns, minlength=d) * float(kernel.gamma)
         none = np.zeros(d)

@@ -27,14 +27,10 @@ from maxmargin.svm.models.multiclass import pairs
 class FittedFunctions:
     """The functions of an estimator.
 
-    Attributes
-    ----------
-    kernel : Kernel
-    anchors : array or CSR matrix of shape (m, d)
-    coefficients : array of shape (m, T)
-    intercept : array of shape (T,)
-    names : list of str
-        What each function is of.
+    anchors: (m, d)
+    coefficients: (m, T)
+    intercept: (T,)
+    names: what each function is of
     """
 
     kernel: Kernel

@@ -95,8 +95,9 @@ def counterfactual(
     x : array-like of shape (d,) or (1, d)
         The point.
     target : object, optional
-        The desired prediction: a class; 1 or -1 for an outlier detector; an interval ``(low, high)`` for a regression,
-        where one end may be infinite. With two classes the default is the other class.
+        The desired prediction: a class, which is to win against every other one (in one-vs-one a tie of votes, which
+        ``predict`` decides too, is not enough); 1 or -1 for an outlier detector; an interval ``(low, high)`` for a
+        regression, where one end may be infinite. With two classes the default is the other class.
     fixed : columns, optional
         Features that keep their values: positions, names or a mask.
     bounds : pair, optional
@@ -114,11 +115,6 @@ def counterfactual(
     ValueError
         If there is no such point, or none was found.
 
-    References
-    ----------
-    Wachter, S., Mittelstadt, B. and Russell, C. (2018). Counterfactual explanations without opening the black box.
-    *Harvard Journal of Law & Technology* 31, 841-887.
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -131,15 +127,15 @@ def counterfactual(
     """
     check_number("margin", margin, above=0)
     functions = fitted_functions(estimator, "counterfactual", by_pair=True)
+    if not isinstance(functions.kernel, Linear) and not has_gradient(functions.kernel):
+        raise ValueError(
+            f"counterfactual needs a kernel with a derivative, like RBF or Polynomial; got {functions.kernel!r}."
+        )
     row = dense_points(estimator, _as_row(x))
     if len(row) != 1:
         raise ValueError(f"counterfactual takes one point; x has {len(row)} rows.")
     before = np.asarray(estimator.predict(_as_row(x)))[0]
     wanted, functions = _wanted(estimator, functions, target, before)
-    if not isinstance(functions.kernel, Linear) and not (row.ndim == 2 and has_gradient(functions.kernel)):
-        raise ValueError(
-            f"counterfactual needs a kernel with a derivative, like RBF or Polynomial; got {functions.kernel!r}."
-        )
     names = getattr(estimator, "feature_names_in_", None)
     low, high = _box(row[0], fixed, bounds, names)
     search = BoundarySearch(functions, row[0], low, high, margin)

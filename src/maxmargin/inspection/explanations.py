@@ -226,10 +226,6 @@ def explain(estimator: Any, X: Any, *, top: int = 10) -> Explanations:
     TypeError
         If the estimator is not one of this library.
 
-    See Also
-    --------
-    maxmargin.displays.ExplanationDisplay : The same as a picture.
-
     Examples
     --------
     >>> from maxmargin import SVC

@@ -126,14 +126,7 @@ class MapAndKernel(TextReport):
 
 
 def compare_map_and_kernel(
-    X: Any,
-    y: Any,
-    degree: int = 2,
-    gamma: str | float = 1.0,
-    coef0: float = 1.0,
-    C: float = 1.0,
-    *,
-    tol: float = 1e-6,
+    X: Any, y: Any, degree: int = 2, gamma: str | float = 1.0, coef0: float = 1.0, C: float = 1.0, *, tol: float = 1e-6
 ) -> MapAndKernel:
     """Fit a polynomial classifier with the kernel and with explicit features, and compare both.
 

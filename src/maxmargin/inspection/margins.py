@@ -321,11 +321,6 @@ def class_margins(estimator: Any, X: Any, y: Any) -> ClassMargins:
     ValueError
         If a label is unknown.
 
-    References
-    ----------
-    Crammer, K. and Singer, Y. (2001). On the algorithmic implementation of multiclass kernel-based vector machines.
-    *JMLR* 2, 265-292.
-
     Examples
     --------
     >>> import numpy as np

@@ -113,14 +113,6 @@ def robustness(estimator: Any, X: Any, *, norm: float = 2) -> Robustness:
     ValueError
         For any other kernel.
 
-    References
-    ----------
-    Hein, M. and Andriushchenko, M. (2017). Formal guarantees on the robustness of a classifier against adversarial
-    manipulation. *NIPS*.
-
-    Xu, H., Caramanis, C. and Mannor, S. (2009). Robustness and regularization of support vector machines. *JMLR* 10,
-    1485-1510.
-
     Examples
     --------
     >>> import numpy as np

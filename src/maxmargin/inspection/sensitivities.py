@@ -3,7 +3,8 @@
     Linear       dk/dx = x_i
     Polynomial   dk/dx = gamma p (gamma x'x_i + r)^(p-1) x_i
     Sigmoid      dk/dx = gamma (1 - k^2) x_i
-    RBF          dk/dx = -2 gamma k (x - x_i)
+    RBF, Matern (nu > 1/2), RationalQuadratic
+                 dk/dx = 2 gamma k'(s) (x - x_i), s = gamma |x - x_i|^2
 
 and by the rules of calculus for what is made of such kernels,
 
@@ -23,51 +24,42 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.kernels import RBF, Columns, Kernel, Linear, Normalized, Polynomial, Power, Product, Scaled, Sigmoid, Sum
+from maxmargin.kernels import (
+    RBF,
+    Columns,
+    Kernel,
+    Linear,
+    Matern,
+    Normalized,
+    Polynomial,
+    Power,
+    Product,
+    RationalQuadratic,
+    Scaled,
+    Sigmoid,
+    Sum,
+)
+from maxmargin.kernels._arrays import squared_distances
 from maxmargin.runtime.validation import Array, Points
 
 
 def has_gradient(kernel: Kernel) -> bool:
-    """Whether :func:`gradient` knows this kernel.
-
-    Examples
-    --------
-    >>> from maxmargin.kernels import RBF, Laplacian, Linear
-    >>> from maxmargin.inspection.sensitivities import has_gradient
-    >>> has_gradient(RBF() + 2 * Linear()), has_gradient(Laplacian())
-    (True, False)
-    """
+    """Whether :func:`gradient` knows this kernel."""
     kind = type(kernel)
     if kind in (Sum, Product):
         return all(has_gradient(member) for member in kernel.kernels)
     if kind in (Scaled, Power, Columns, Normalized):
         return has_gradient(kernel.kernel)
-    return kind in (Linear, Polynomial, Sigmoid, RBF)
+    return kind in (Linear, Polynomial, Sigmoid, RBF, RationalQuadratic) or (kind is Matern and kernel.nu > 0.5)
 
 
 def gradient(kernel: Kernel, x: Array, anchors: Points, weights: Array) -> Array:
     """sum_i weights_i dk(x_i, x)/dx at one point.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        A resolved kernel that :func:`has_gradient`.
-    x : array of shape (d,)
-    anchors : array or CSR matrix of shape (m, d)
-        The x_i.
-    weights : array of shape (m,)
-
-    Returns
-    -------
-    array of shape (d,)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.kernels import Polynomial
-    >>> from maxmargin.inspection.sensitivities import gradient
-    >>> gradient(Polynomial(degree=2, gamma=1.0), np.array([1.0, 2.0]), np.array([[1.0, 0.0]]), np.array([3.0]))
-    array([6., 0.])
+    kernel: resolved, with a gradient (:func:`has_gradient`)
+    x: (d,)
+    anchors: (m, d); the x_i
+    weights: (m,)
     """
     kind, at = type(kernel), x[None, :]
     if kind is Sum:
@@ -102,8 +94,9 @@ def gradient(kernel: Kernel, x: Array, anchors: Points, weights: Array) -> Array
         value = float(np.dot(weights, kernel.matrix(at, anchors)[0]))
         return gradient(kernel.kernel, x, anchors, scaled) - value * of_own / (2.0 * own)
     k = kernel.matrix(at, anchors)[0]
-    if kind is RBF:
-        pull = -2.0 * float(kernel.gamma) * weights * k
+    if kind in (RBF, Matern, RationalQuadratic):
+        slope = -k if kind is RBF else _slopes(kernel, float(kernel.gamma) * squared_distances(at, anchors, kernel.shift_)[0])
+        pull = 2.0 * float(kernel.gamma) * weights * slope
         return pull.sum() * x - _sum_rows(anchors, pull)
     if kind is Polynomial:
         p = float(kernel.degree)
@@ -116,6 +109,15 @@ def gradient(kernel: Kernel, x: Array, anchors: Points, weights: Array) -> Array
     if kind is Linear:
         return _sum_rows(anchors, weights)
     raise TypeError(f"{kernel!r} has no known gradient.")
+
+
+def _slopes(kernel: Kernel, S: Array) -> Array:
+    """dk/ds at s = gamma |x - z|^2."""
+    if isinstance(kernel, RationalQuadratic):
+        return -((1.0 + S / kernel.alpha) ** (-kernel.alpha - 1.0))
+    assert isinstance(kernel, Matern)
+    r = np.sqrt(4.0 * kernel.nu * S)
+    return -3.0 * np.exp(-r) if kernel.nu == 1.5 else -5.0 / 3.0 * (1.0 + r) * np.exp(-r)
 
 
 def _sum_rows(A: Points, v: Array) -> Array:

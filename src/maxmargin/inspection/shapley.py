@@ -185,16 +185,6 @@ def shapley_values(
     The time is proportional to rows times support vectors times features times background rows times quadrature nodes.
     With d / 2 nodes the quadrature is exact; usually 8 to 32 give full double precision.
 
-    References
-    ----------
-    Shapley, L. (1953). A value for n-person games. In *Contributions to the Theory of Games II*, 307-317.
-
-    Owen, G. (1972). Multilinear extensions of games. *Management Science* 18, 64-79.
-
-    Lundberg, S. and Lee, S.-I. (2017). A unified approach to interpreting model predictions. *NIPS*.
-
-    Chau, S. L. and others (2022). RKHS-SHAP: Shapley values for kernel methods. *NeurIPS*.
-
     Examples
     --------
     >>> import numpy as np

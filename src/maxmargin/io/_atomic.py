@@ -19,8 +19,17 @@ def write_atomically(
 ) -> None:
     """Write bytes under a name. An existing file keeps its permissions; one that must not be written is refused.
 
-    ``check`` is called with the name of the complete temporary file; what it raises leaves the target as it was."""
-    target = os.path.realpath(path)  # a link stays a link
+    ``check`` is called with the name of the complete temporary file; what it raises leaves the target as it was. Errors
+    of the system name the target."""
+    try:
+        _write(os.path.realpath(path), pieces, check)  # a link stays a link
+    except OSError as error:
+        if error.errno is not None:
+            error.filename = os.fspath(path)
+        raise
+
+
+def _write(target: str, pieces: Iterable[Any], check: Callable[[str], None] | None) -> None:
     mode = _mode_of(target)
     folder = os.path.dirname(target)
     if not os.path.isdir(folder):

@@ -22,7 +22,8 @@ from maxmargin.data.table_encoder import TableEncoder
 from maxmargin.io._container import ModelFileError
 from maxmargin.runtime.validation import Array
 
-OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
+OPSETS = {"": 17, "ai.onnx.ml": 3, "com.microsoft": 1}
+IR_VERSION = 8
 MESSAGE_MAX_BYTES = 2**31 - 2**16  # bytes of a protobuf message, less room for the nodes
 
 
@@ -103,9 +104,10 @@ class Graph:
         graph = helper.make_graph(self.nodes, "maxmargin", inputs, outputs, self.constants)
         from maxmargin import __version__
 
+        domains = {"", "ai.onnx.ml", *(node.domain for node in self.nodes)}
         model = helper.make_model(
             graph,
-            opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)],
+            opset_imports=[helper.make_opsetid(domain, OPSETS[domain]) for domain in sorted(domains)],
             ir_version=IR_VERSION,
             producer_name="maxmargin",
             producer_version=__version__,
@@ -128,11 +130,6 @@ class Graph:
 def encoded(graph: Graph, encoder: TableEncoder, inputs: list[Any]) -> tuple[str, list[Any]]:
     """The encoder's outputs, and the inputs of the model."""
     forms = encoder.forms or ["number" if part is None else "category" for part in encoder.categories_]
-    if "text" in forms:
-        raise ModelFileError(
-            f"The words of the column {encoder._names()[forms.index('text')]!r} (TF-IDF) cannot be exported to "
-            "ONNX: leave the column out."
-        )
     if all(part is None for part in encoder.categories_) and all(len(form_parts(form)) == 1 for form in forms):
         return _numbers(graph, encoder, "X", slice(None)), inputs
     types, described, columns, at = graph.onnx.TensorProto, [], [], 0
@@ -140,7 +137,7 @@ def encoded(graph: Graph, encoder: TableEncoder, inputs: list[Any]) -> tuple[str
     for j, (name, form) in enumerate(zip(encoder._names(), forms, strict=True)):
         if encoder.categories_[j] is not None:
             described.append(graph.input(name, types.STRING, 1))
-            columns.append(_one_hot(graph, encoder, j, name, form))
+            columns.append((_tf_idf if form == "text" else _one_hot)(graph, encoder, j, name, form))
             continue
         for part in form_parts(form):
             described.append(graph.input(name + part, types.DOUBLE, 1))
@@ -170,6 +167,41 @@ def _filled(graph: Graph, encoder: TableEncoder, x: str, at: slice) -> str:
         return x
     x = graph.add("Where", graph.add("IsNaN", x), encoder.fill_[at], x)
     return graph.times(graph.add("Sub", x, encoder.center_[at]), 1.0 / encoder.spread_[at])
+
+
+def _tf_idf(graph: Graph, encoder: TableEncoder, j: int, x: str, form: str) -> str:
+    """(1 + log count) idf of each term, at length 1. onnxruntime has an operator that finds words; ONNX has none.
+
+    Lower case depends on the locale of the computer; "C" exists on each, and suffices for terms of English letters."""
+    terms, idf = encoder.categories_[j], encoder.idf_[j]
+    assert terms is not None
+    locale = "C" if all(term.isascii() for term in terms) else "C.UTF-8"
+    texts = graph.add("Squeeze", x, np.array([1]))
+    words = graph.add(
+        "Tokenizer",
+        graph.add("StringNormalizer", texts, case_change_action="LOWER", locale=locale),
+        domain="com.microsoft",
+        mark=0,
+        mincharnum=2,
+        pad_value="",
+        tokenexp=r"[\pL\pN_]+",
+    )
+    counts = graph.add(
+        "TfIdfVectorizer",
+        words,
+        mode="TF",
+        min_gram_length=1,
+        max_gram_length=1,
+        max_skip_count=0,
+        ngram_counts=[0],
+        ngram_indexes=list(range(len(terms))),
+        pool_strings=terms.tolist(),
+    )
+    counts = graph.add("Cast", counts, to=graph.onnx.TensorProto.DOUBLE)
+    weights = graph.add("Add", graph.add("Log", graph.add("Max", counts, 1.0)), graph.add("Min", counts, 1.0))
+    weights = graph.times(weights, np.asarray(idf, np.float64))
+    length = graph.add("Sqrt", graph.row_sums(graph.add("Mul", weights, weights)))
+    return graph.add("Div", weights, graph.add("Max", length, 1.0))  # every idf is at least 1
 
 
 def _one_hot(graph: Graph, encoder: TableEncoder, j: int, x: str, form: str) -> str:

@@ -71,8 +71,10 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None) -> bytes
     Notes
     -----
     With a ``TableEncoder`` of text columns there is an input for each column instead of ``X``: a matrix of one column,
-    double for numbers and string for categories, NaN and "" where a value is missing. Prices, dates and times must be
-    converted first: such a column is a number, and each further part of a date ("day month") is a separate column.
+    double for numbers and string for categories and texts, NaN and "" where a value is missing. Prices, dates and times
+    must be converted first: such a column is a number, and each further part of a date ("day month") is a separate
+    column. The words of texts are found by an operator of onnxruntime, which other runtimes do not have; it requires at
+    least one row, and, if there are terms with letters beyond ASCII, the locale C.UTF-8 (Linux).
 
     The input is ``X``, a double matrix with one row per point; with ``kernel="precomputed"`` the kernel values with the
     training points. Outputs are ``label`` and ``decision``, as ``predict`` and ``decision_function`` give them, or

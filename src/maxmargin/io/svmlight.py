@@ -77,12 +77,7 @@ def read_svmlight(
 
 
 def write_svmlight(
-    X: Any,
-    y: Any,
-    path: str | os.PathLike[str],
-    *,
-    zero_based: bool = False,
-    query_id: Any = None,
+    X: Any, y: Any, path: str | os.PathLike[str], *, zero_based: bool = False, query_id: Any = None
 ) -> None:
     """Write points and targets to an svmlight file, in full precision.
 

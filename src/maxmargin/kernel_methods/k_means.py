@@ -126,14 +126,14 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
         rng = check_random_state(self.random_state)
         diagonal = gram.diagonal()
-        best: _Division | None = None
+        best: _Clustering | None = None
         for _ in range(int(self.n_init) if first is None else 1):
             start = first if first is not None else _seeded(gram, diagonal, rows.weight, count, self.init, rng)
             division = _lloyd(gram, diagonal, rows.weight, count, start, int(self.max_iter), self.tol)
             if best is None or division.inertia < best.inertia:
                 best = division
         assert best is not None
-        if not best.settled:
+        if not best.converged:
             warn(
                 f"KernelKMeans stopped after max_iter={self.max_iter} iterations while points still moved; the inertia "
                 f"is {best.inertia:.6g}. Raise max_iter or tol.",
@@ -206,7 +206,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
 
 @dataclass(frozen=True)
-class _Division:
+class _Clustering:
     """What one start ended with."""
 
     labels: Array
@@ -214,16 +214,16 @@ class _Division:
     square_norms: Array  # s
     inertia: float
     history: list[float]
-    settled: bool
+    converged: bool
 
 
 def _lloyd(
     gram: Gram, diagonal: Array, weight: Array, count: int, labels: Array, max_iter: int, tol: float
-) -> _Division:
+) -> _Clustering:
     """Iterations of Lloyd's algorithm from the labels given, until no point moves."""
     n, every = gram.n, np.arange(gram.n)
     history: list[float] = []
-    labels = _filled(labels, weight * diagonal, count)
+    labels = _without_empty_clusters(labels, weight * diagonal, count)
     for _ in range(max_iter):
         centres = np.zeros((n, count))
         centres[every, labels] = weight / np.bincount(labels, weights=weight, minlength=count)[labels]
@@ -233,15 +233,15 @@ def _lloyd(
         nearest = distances.argmin(axis=1)
         history.append(float(weight @ (diagonal + distances[every, labels])))
         costs = weight * np.maximum(0.0, diagonal + distances[every, nearest])
-        fell = math.inf if len(history) < 2 else history[-2] - history[-1]
-        settled = np.array_equal(nearest, labels) or fell <= tol * abs(history[-1])
-        if settled:
+        decrease = math.inf if len(history) < 2 else history[-2] - history[-1]
+        converged = np.array_equal(nearest, labels) or decrease <= tol * abs(history[-1])
+        if converged:
             break
-        labels = _filled(nearest, costs, count)
-    return _Division(nearest, centres, square_norms, float(costs.sum()), history, settled)
+        labels = _without_empty_clusters(nearest, costs, count)
+    return _Clustering(nearest, centres, square_norms, float(costs.sum()), history, converged)
 
 
-def _filled(labels: Array, costs: Array, count: int) -> Array:
+def _without_empty_clusters(labels: Array, costs: Array, count: int) -> Array:
     """Labels without empty clusters: each gets the point of largest cost, out of a cluster that has others."""
     sizes = np.bincount(labels, minlength=count)
     empty = np.flatnonzero(sizes == 0)

@@ -102,12 +102,6 @@ def column_indices(
     names: their names
     parameter: what error messages call ``columns``
     Returns positions from 0 to n_features - 1, in the order given.
-
-    Examples
-    --------
-    >>> from maxmargin.kernels.columns import column_indices
-    >>> column_indices([-1, 0], 3), column_indices("width", 2, ["height", "width"])
-    (array([2, 0]), array([1]))
     """
     if isinstance(columns, slice):
         chosen = list(range(n_features)[columns])

@@ -21,14 +21,6 @@ CHUNK_MAX_VALUES = 1 << 15  # numbers at a time: the ten arrays of a chunk stay 
 def linear_values(X: Array, cols: Array, coef: Array, rows: Array | None = None) -> Array:
     """f of the rows of X (all by default), for the coefficients of its rows ``cols``; ``coef`` may have several
     columns.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.kernels.linear_sums import linear_values
-    >>> X = np.array([[1e8, 1.0], [1e8, 2.0]])
-    >>> linear_values(X, np.arange(2), np.array([1e3, -1e3]))
-    array([-1000., -2000.])
     """
     coef = np.asarray(coef, np.float64)
     if coef.ndim == 1:

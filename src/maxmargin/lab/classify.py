@@ -49,14 +49,7 @@ SOFT_MARGIN_C = 100.0  # the C of the model that is shown where there is none wi
 
 
 def parameters(request: dict[str, Any], classes: int = 2) -> dict[str, Any]:
-    """What a request says about the model, as parameters of ``SVC`` for so many classes.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.classify import parameters
-    >>> parameters({"kernel": {"name": "rbf", "gamma": 2.0}, "C": "inf"})
-    {'kernel': 'rbf', 'gamma': 2.0, 'C': inf, 'tol': 1e-05}
-    """
+    """What a request says about the model, as parameters of ``SVC`` for so many classes."""
     found = {**requests.kernel(request), "C": requests.penalty(request), "tol": TOL}
     solver = requests.solver(request)
     multiclass = requests.choice(request, "multiclass", requests.MULTICLASS, "ovo")
@@ -72,26 +65,10 @@ def parameters(request: dict[str, Any], classes: int = 2) -> dict[str, Any]:
 def classify(request: dict[str, Any], control: Run) -> dict[str, Any]:
     """The answer to ``POST /api/classify``.
 
-    Parameters
-    ----------
-    request : dict
-        ``points``, ``kernel``, ``C``, ``solver``, ``multiclass``, ``view``, ``grid``, ``live``; ``test``, points that
-        are only predicted; ``nu``, for points of one class; ``probability``, whether a sigmoid for P(class) is fitted.
-    control : Run
-
-    Returns
-    -------
-    dict
-        As described at the top, ready for JSON.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.classify import classify
-    >>> from maxmargin.lab.jobs import Run
-    >>> request = {"points": [[-1, 0, 0], [1, 0, 1]], "kernel": {"name": "linear"}, "C": "inf"}
-    >>> answer = classify(request, Run())
-    >>> answer["kind"], round(answer["margin"], 6), [point["category"] for point in answer["points"]]
-    ('binary', 2.0, ['on', 'on'])
+    request: ``points``, ``kernel``, ``C``, ``solver``, ``multiclass``, ``view``, ``grid``, ``live``; ``test``, points
+        that are only predicted; ``nu``, for points of one class; ``probability``, whether a sigmoid for P(class) is
+        fitted
+    Returns as described at the top, ready for JSON.
     """
     started = time.perf_counter()
     X, y = requests.points(request)
@@ -167,16 +144,7 @@ def fitted(
     kept: dict[str, Any] | None = None,
     warm: bool = False,
 ) -> SVC:
-    """The model of these parameters. ``kept`` gets its multipliers; a ``warm`` fit begins at those found there.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.lab.classify import fitted
-    >>> model = fitted(np.array([[-1.0, 0.0], [1.0, 0.0]]), np.array([0, 1]), {"kernel": "linear"}, None)
-    >>> model.n_support_
-    array([1, 1], dtype=int32)
-    """
+    """The model of these parameters. ``kept`` gets its multipliers; a ``warm`` fit begins at those found there."""
     model = SVC(**settings, max_seconds=max_seconds, warm_start=kept is not None)
     if kept and warm and "multipliers" in kept:
         model.start_from(kept["multipliers"])
@@ -194,17 +162,7 @@ def described(
     live: bool = False,
     held: tuple[Array, Array] | None = None,
 ) -> dict[str, Any]:
-    """The model as the page shows it; ``held`` are points, with their classes, that it did not learn from.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.lab.classify import described, fitted
-    >>> X, y, axis = np.array([[-1.0, 0.0], [1.0, 0.0]]), np.array([0, 1]), np.linspace(-1.0, 1.0, 4)
-    >>> shown = described(fitted(X, y, {"kernel": "linear"}, None), X, y, (axis, axis))
-    >>> shown["kind"], shown["grid"], shown["points"][0]["predicted"]
-    ('binary', [4, 4], 0)
-    """
+    """The model as the page shows it; ``held`` are points, with their classes, that it did not learn from."""
     grid = np.column_stack([side.ravel() for side in np.meshgrid(*axes)])
     binary = len(model.classes_) == 2
     scores, winners, values = _scores(model, grid)
@@ -245,17 +203,7 @@ def _sigmoid(model: SVC) -> list[float] | None:
 
 
 def held_out_errors(model: SVC, X: Array, y: Array) -> dict[str, Any]:
-    """The labels that a model gives to points that it did not learn from, and how many are wrong.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin import SVC
-    >>> from maxmargin.lab.classify import held_out_errors
-    >>> model = SVC(kernel="linear").fit([[-1.0, 0.0], [1.0, 0.0]], [0, 1])
-    >>> held_out_errors(model, np.array([[2.0, 0.0], [3.0, 0.0]]), np.array([1, 0]))
-    {'predicted': [1, 1], 'errors': 1, 'n': 2}
-    """
+    """The labels that a model gives to points that it did not learn from, and how many are wrong."""
     predicted = model.predict(X)
     return {"predicted": predicted.tolist(), "errors": int(np.count_nonzero(predicted != y)), "n": len(y)}
 

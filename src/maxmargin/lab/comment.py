@@ -20,40 +20,22 @@ WORDS = {"degree": "degree", "gamma": "gamma", "coef0": "offset"}
 def comment(model: SVC, errors: int, n: int, live: bool = False, test: dict[str, Any] | None = None) -> list[str]:
     """The lines of the comment window; ``live`` while a point is dragged, when fits get little time; ``test`` counts
     the errors on held-out points.
-
-    Examples
-    --------
-    >>> from maxmargin import SVC
-    >>> from maxmargin.lab.comment import comment
-    >>> model = SVC(kernel="linear", C=1.0).fit([[-1.0, 0.0], [1.0, 0.0]], [0, 1])
-    >>> for line in comment(model, 0, 2):
-    ...     print(line)
-    kernel                Linear
-    C                     1
-    support vectors       2 of 2 points (class 1: 1, class 2: 1)
-    margin 2/|w|          2
-    training errors       0 of 2 points (0.0 %)
-    |w|                   1
-    kernel evaluations    ...
-    solver                ...
-    iterations            ...
-    duality gap           ...
-    seconds               ...
     """
     report = model.report_
     of_class = ", ".join(f"class {k + 1}: {m}" for k, m in zip(model.classes_, model.n_support_, strict=True))
     many = len(report.margins) > 1
+    valid = report.kernel_valid is not False
     lines = [
         f"kernel                {kernel_text(model.get_params())}",
         f"C                     {model.C:g}",
         f"support vectors       {report.n_support} of {n} points ({of_class})",
-        f"{'smallest margin' if many else 'margin 2/|w|':<20}  {report.margin:.6g}",
+        f"{'smallest margin' if many else 'margin 2/|w|':<20}  {margin_text(report)}",
         f"training errors       {errors} of {n} points ({100 * errors / n:.1f} %)",
-        f"{'largest |w|' if many else '|w|':<20}  {2 / report.margin:.6g}",
+        *([f"{'largest |w|' if many else '|w|':<20}  {2 / report.margin:.6g}"] if valid else []),
         f"kernel evaluations    {report.kernel_evaluations:,}",
         f"solver                {report.solver.replace('_', ' ')}",
         f"iterations            {report.n_iter:,}",
-        f"duality gap           {report.duality_gap:.3g} (relative {report.relative_gap:.1e})",
+        *([f"duality gap           {report.duality_gap:.3g} (relative {report.relative_gap:.1e})"] if valid else []),
         f"seconds               {report.seconds:.2g}",
     ]
     if test is not None:
@@ -64,15 +46,14 @@ def comment(model: SVC, errors: int, n: int, live: bool = False, test: dict[str,
     return [*lines, SO_FAR if live else f"not converged         {report.status.value}"]
 
 
-def kernel_text(settings: dict[str, Any]) -> str:
-    """The kernel of these parameters in words.
+def margin_text(report: FitReport) -> str:
+    """The margin, which is infinite for w = 0, and not defined where a kernel gives |w|^2 < 0."""
+    negative = math.isinf(report.margin) and report.kernel_valid is False
+    return "not defined: |w|² is negative with this kernel" if negative else f"{report.margin:.6g}"
 
-    Examples
-    --------
-    >>> from maxmargin.lab.comment import kernel_text
-    >>> kernel_text({"kernel": "rbf", "gamma": 2.0})
-    'Gaussian, sigma = 0.5 (gamma = 2)'
-    """
+
+def kernel_text(settings: dict[str, Any]) -> str:
+    """The kernel of these parameters in words."""
     name = settings["kernel"]
     has = requests.parameters_of(name)
     gamma = settings["gamma"] if "gamma" in has else None
@@ -85,15 +66,7 @@ def kernel_text(settings: dict[str, Any]) -> str:
 
 
 def certificate(report: FitReport) -> str:
-    """How near the optimum the model is, as a sentence with its proof.
-
-    Examples
-    --------
-    >>> from maxmargin import SVC
-    >>> from maxmargin.lab.comment import certificate
-    >>> certificate(SVC(kernel="linear").fit([[-1.0], [1.0]], [0, 1]).report_)
-    'The objective is within ... % of the optimum, proved by the dual: primal 0.5, dual 0.5.'
-    """
+    """How near the optimum the model is, as a sentence with its proof."""
     if report.kernel_valid is False:
         return (
             "This kernel is not positive semidefinite, so there is no dual to prove an optimum: the solver stopped by "
@@ -107,14 +80,7 @@ def certificate(report: FitReport) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in per cent, with two digits.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.comment import percent
-    >>> percent(0.00034), percent(0.0), percent(float("nan"))
-    ('0.034 %', '0.00000010 %', 'an unknown part')
-    """
+    """A share in per cent, with two digits."""
     if not math.isfinite(share):
         return "an unknown part"
     points = 100 * max(share, 1e-9)

@@ -38,14 +38,7 @@ EMPTY = "Draw a digit first."
 
 
 def pixels(request: Mapping[str, Any]) -> Array:
-    """The 8 x 8 whole numbers, 0 to 16, of a request's ``strokes`` or ``image``.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.drawings import pixels
-    >>> pixels({"strokes": [[[0.5, 0.1], [0.5, 0.9]]]})[3].tolist()
-    [0, 0, 3, 16, 16, 3, 0, 0]
-    """
+    """The 8 x 8 whole numbers, 0 to 16, of a request's ``strokes`` or ``image``."""
     if request.get("image") is not None:
         return np.rint(_of_picture(request["image"])).astype(int)
     strokes = _strokes(request.get("strokes"))
@@ -56,30 +49,13 @@ def pixels(request: Mapping[str, Any]) -> Array:
 
 
 def of_strokes(strokes: list[Array]) -> Array:
-    """The 8 x 8 whole numbers of strokes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.lab.drawings import of_strokes
-    >>> of_strokes([np.array([[0.1, 0.1], [0.9, 0.1], [0.4, 0.9]])])[0].tolist()
-    [0, 14, 16, 16, 16, 16, 15, 1]
-    """
+    """The 8 x 8 whole numbers of strokes."""
     ink = rendered(strokes)
     return np.rint(_normalised(ink, ink > 0.5)).astype(int)
 
 
 def rendered(strokes: list[Array]) -> Array:
-    """Strokes as ink between 0 and 1 in a field of FIELD_PIXELS x FIELD_PIXELS pixels, which they fill.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.lab.drawings import rendered
-    >>> ink = rendered([np.array([[0.2, 0.2], [0.2, 0.4]])])
-    >>> ink.shape, ink[64].round(1)[57:71].tolist()
-    ((128, 128), [0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0])
-    """
+    """Strokes as ink between 0 and 1 in a field of FIELD_PIXELS x FIELD_PIXELS pixels, which they fill."""
     every = np.concatenate(strokes)
     low, high = every.min(axis=0), every.max(axis=0)
     room = LINE_RADIUS + 2.0

@@ -52,28 +52,13 @@ _models: dict[tuple[Any, ...], tuple[SVC, SigmoidMap]] = {}
 def digits(request: Mapping[str, Any], control: Run | None = None) -> dict[str, Any]:
     """Say which digit a drawing or picture shows, and why.
 
-    Parameters
-    ----------
-    request : mapping
-        ``strokes`` [[[x, y], ...], ...] in the unit square, y downwards, or ``image``, a data URL of a PNG, JPEG or
-        WebP picture; ``classifier`` with ``kernel``, ``C``, ``gamma``, ``multiclass``, ``copies``, ``pen``.
-    control : Run, optional
-
-    Returns
-    -------
-    dict
-        ``seen``, the 8 x 8 whole numbers that the model sees; ``label``; ``scores``, one a digit; ``votes`` of
+    request: ``strokes`` [[[x, y], ...], ...] in the unit square, y downwards, or ``image``, a data URL of a PNG, JPEG
+        or WebP picture; ``classifier`` with ``kernel``, ``C``, ``gamma``, ``multiclass``, ``copies``, ``pen``
+    Returns ``seen``, the 8 x 8 whole numbers that the model sees; ``label``; ``scores``, one a digit; ``votes`` of
         one-vs-one, one a digit (None with other schemes); ``probability`` that the label is right, ``familiar`` if the
-        drawing resembles a digit, ``sure`` if both let no doubt;
-        ``support``, the support vectors that decided it: ``index`` of the digit, ``copy`` (how it was changed, or
-        None), ``label``, ``image``, ``contribution`` and ``share``; ``comment``, sentences.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.drawn_digits import digits
-    >>> answer = digits({"strokes": [[[0.5, 0.1], [0.5, 0.9]]]})
-    >>> answer["label"], answer["votes"][1], answer["seen"][3]
-    (1, 9, [0, 0, 3, 16, 16, 3, 0, 0])
+        drawing resembles a digit, ``sure`` if both let no doubt; ``support``, the support vectors that decided it:
+        ``index`` of the digit, ``copy`` (how it was changed, or None), ``label``, ``image``, ``contribution`` and
+        ``share``; ``comment``, sentences.
     """
     control = control or Run()
     seen = pixels(request)
@@ -115,23 +100,8 @@ def digits(request: Mapping[str, Any], control: Run | None = None) -> dict[str, 
 def digit_weights(request: Mapping[str, Any], control: Run | None = None) -> dict[str, Any]:
     """The weights of ten linear models, one for each digit against the rest, as pictures.
 
-    Parameters
-    ----------
-    request : mapping
-        ``C``.
-    control : Run, optional
-
-    Returns
-    -------
-    dict
-        ``weights``, ten times 8 x 8 numbers: positive where ink speaks for the digit; ``sentence``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.lab.drawn_digits import digit_weights
-    >>> np.shape(digit_weights({"C": 0.01})["weights"])
-    (10, 8, 8)
+    request: ``C``
+    Returns ``weights``, ten times 8 x 8 numbers: positive where ink speaks for the digit; ``sentence``.
     """
     settings = {"kernel": "linear", "C": requests.penalty(request, 0.01), "multiclass": "ovr"}
     model, _ = _trained(settings, control or Run())
@@ -225,15 +195,7 @@ def _nearest(rows: Array, images: Array) -> Array:
 
 
 def is_familiar(row: Array) -> bool:
-    """Whether an image, shape (1, 64), is as near to a digit as digits are to each other.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.lab.drawn_digits import is_familiar
-    >>> is_familiar(np.full((1, 64), 16.0))  # a sheet full of ink
-    False
-    """
+    """Whether an image, shape (1, 64), is as near to a digit as digits are to each other."""
     images, reach = _digits_and_reach()
     return bool(_nearest(row.astype(np.float32), images)[0] <= reach)
 
@@ -300,23 +262,8 @@ def warm_up() -> None:
 def script(state: Mapping[str, Any]) -> str:
     """The same model on the same 8 x 8 numbers, as a Python script.
 
-    Parameters
-    ----------
-    state : mapping
-        As for :func:`digits`.
-
-    Returns
-    -------
-    str
-        Source that leaves the digit in ``label``.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.drawn_digits import script
-    >>> text = script({"strokes": [[[0.5, 0.1], [0.5, 0.9]]]})
-    >>> print(text[text.index("model =") :])
-    model = SVC(kernel="rbf", gamma=0.001, C=1.0, multiclass="ovo").fit(X, y)
-    ...
+    state: as for :func:`digits`
+    Returns source that leaves the digit in ``label``.
     """
     from maxmargin.lab.script import call, heading, literal
 

@@ -37,17 +37,6 @@ class Run(Control):
 
     Estimators have a control of their own. Inside a request, their progress is watched, and the watcher raises when
     the request is cancelled; so a function only has to hand ``max_seconds`` on.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.jobs import Run
-    >>> run = Run(max_seconds=10.0)
-    >>> run.check()
-    >>> run.cancel()
-    >>> run.check()
-    Traceback (most recent call last):
-        ...
-    maxmargin.lab.jobs.Cancelled
     """
 
     latest: Progress | None = None
@@ -78,15 +67,7 @@ class Run(Control):
 
 
 class Jobs:
-    """What is being computed, and for whom.
-
-    Examples
-    --------
-    >>> import asyncio
-    >>> from maxmargin.lab.jobs import Jobs, Run
-    >>> asyncio.run(Jobs().compute("a page", "double", lambda request, run: {"n": 2 * request["n"]}, {"n": 4}, Run()))
-    b'{"n":8}'
-    """
+    """What is being computed, and for whom."""
 
     def __init__(self) -> None:
         self._runs: dict[tuple[str, str], Run] = {}

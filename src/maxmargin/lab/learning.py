@@ -26,26 +26,9 @@ RANGES = {"C": (0.01, 1e4), "gamma": (0.01, 1000.0)}
 def curve(request: dict[str, Any], control: Run) -> dict[str, Any]:
     """The answer to ``POST /api/curve``.
 
-    Parameters
-    ----------
-    request : dict
-        ``points`` and ``test``, rows [x, y, class]; ``kernel``, ``C``, ``solver``, ``multiclass``; ``over``, "C" or
-        "gamma".
-    control : Run
-
-    Returns
-    -------
-    dict
-        ``over``; ``values``; ``train`` and ``test``, errors as shares of the points (None where none are held out).
-
-    Examples
-    --------
-    >>> from maxmargin.lab.jobs import Run
-    >>> from maxmargin.lab.learning import curve
-    >>> request = {"points": [[-1, 0, 0], [1, 0, 1]], "test": [[2, 0, 1]], "kernel": {"name": "linear"}}
-    >>> answer = curve(request, Run())
-    >>> len(answer["values"]), answer["train"][-1], answer["test"][-1]
-    (25, 0.0, 0.0)
+    request: ``points`` and ``test``, rows [x, y, class]; ``kernel``, ``C``, ``solver``, ``multiclass``; ``over``, "C"
+        or "gamma"
+    Returns ``over``; ``values``; ``train`` and ``test``, errors as shares of the points (None where none are held out).
     """
     X, y = requests.points(request)
     X_test, y_test = requests.points({"points": request.get("test", [])})

@@ -44,30 +44,12 @@ AXES: dict[str, list[str]] = {
 def lift(request: Mapping[str, Any], control: Run | None = None) -> dict[str, Any]:
     """Points under a map, and the plane that separates them there.
 
-    Parameters
-    ----------
-    request : mapping
-        ``points`` of two classes; ``map``, one of ``AXES`` (``radial`` with ``"height": "bump"`` is ``bump``); ``C``;
-        ``gamma`` of the bump and of the Gaussian kernel; ``view`` and ``grid``.
-    control : Run, optional
-
-    Returns
-    -------
-    dict
-        ``coordinates`` of the points (two or three each), their ``axes`` and the ``box`` that holds them; ``values``, f
-        on the grid of the plane (zero is the curve, -1 and +1 the margins); ``sheet``, the input space
+    request: ``points`` of two classes; ``map``, one of ``AXES`` (``radial`` with ``"height": "bump"`` is ``bump``);
+        ``C``; ``gamma`` of the bump and of the Gaussian kernel; ``view`` and ``grid``
+    Returns ``coordinates`` of the points (two or three each), their ``axes`` and the ``box`` that holds them;
+        ``values``, f on the grid of the plane (zero is the curve, -1 and +1 the margins); ``sheet``, the input space
         lifted, ``sheet_grid`` points of it; ``plane``: ``normal``, ``offset``, ``margin``, and ``corners``, the
         polygons at f = 0, -1 and +1 inside the box; ``f`` and ``support`` of the points; ``comment``, sentences.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.lifting import lift
-    >>> points = [[0, 0, 0], [0.5, 0, 0], [2, 0, 1], [0, 2, 1], [-2, 0, 1], [0, -2, 1]]
-    >>> answer = lift({"points": points, "map": "radial", "C": "inf"})
-    >>> answer["plane"]["normal"][2] > 0.4, answer["errors"]
-    (True, 0)
-    >>> print(answer["comment"][1])
-    In the input space this is a circle around (0, 0), radius 1.46.
     """
     control = control or Run()
     X, y = two_classes(request, LIFT_MAX_POINTS, "This tab")
@@ -119,15 +101,7 @@ def lift(request: Mapping[str, Any], control: Run | None = None) -> dict[str, An
 
 
 def mapped(which: str, X: Array, gamma: float) -> Array:
-    """The points under a map.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.lab.lifting import mapped
-    >>> mapped("quadratic", np.array([[1.0, 2.0]]), 1.0).round(4)
-    array([[1.    , 2.8284, 4.    ]])
-    """
+    """The points under a map."""
     if which == "quadratic":
         return PolynomialMap(degree=2).fit_transform(X)
     if which == "radial":
@@ -252,21 +226,8 @@ def warm_up() -> None:
 def script(state: Mapping[str, Any]) -> str:
     """The lifted points and their plane as a Python script.
 
-    Parameters
-    ----------
-    state : mapping
-        As for :func:`lift`.
-
-    Returns
-    -------
-    str
-        Source that leaves the lifted points in ``Z`` and the model in ``model``.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.lifting import script
-    >>> "RadialMap().fit_transform(X)" in script({"points": [[0, 0, 0], [1, 0, 1]], "map": "radial"})
-    True
+    state: as for :func:`lift`
+    Returns source that leaves the lifted points in ``Z`` and the model in ``model``.
     """
     from maxmargin.lab.script import call, heading, literal
 

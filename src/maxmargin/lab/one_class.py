@@ -19,30 +19,19 @@ from maxmargin.runtime.validation import Array
 
 MIN_POINTS = 3
 TOL = 1e-5
-ON = 1e-4  # |f| that counts as on the boundary, relative to rho
+BOUNDARY_TOL = 1e-4  # |f| that counts as on the boundary, relative to rho
 
 
 def region(
     X: Array, y: Array, request: dict[str, Any], axes: tuple[Array, Array], max_seconds: float | None
 ) -> dict[str, Any]:
-    """The one-class SVM of these points as Classify shows it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.lab.one_class import region
-    >>> X, axis = np.random.default_rng(0).normal(size=(40, 2)), np.linspace(-3.0, 3.0, 5)
-    >>> request = {"kernel": {"name": "rbf", "gamma": 0.5}, "nu": 0.1}
-    >>> answer = region(X, np.zeros(40, int), request, (axis, axis), None)
-    >>> answer["kind"], answer["report"]["errors"] <= 4 <= answer["n_support"]
-    ('one_class', True)
-    """
+    """The one-class SVM of these points as Classify shows it."""
     settings = requests.kernel(request)
     nu = requests.number(request, "nu", 0.1, least=0.001, most=1.0)
     model = OneClassSVM(**settings, nu=nu, tol=TOL, max_seconds=max_seconds).fit(X)
     grid = np.column_stack([side.ravel() for side in np.meshgrid(*axes)])
     f = model.decision_function(X)
-    on = ON * max(1.0, abs(float(model.offset_[0])))
+    on = BOUNDARY_TOL * max(1.0, abs(float(model.offset_[0])))
     category = np.select([np.abs(f) <= on, f > 0], ["on", "outside"], "misclassified")
     empty = bool((category == "on").all()) and len(np.unique(X, axis=0)) > 1  # w = 0: what is left of f is rounding
     values = np.full(len(grid), np.nan) if empty else model.decision_function(grid)

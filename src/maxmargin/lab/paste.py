@@ -21,24 +21,8 @@ NAMED_MAX_ROWS = 3  # rows that are named one by one
 def paste(request: dict[str, Any], control: Run) -> dict[str, Any]:
     """The answer to ``POST /api/paste``.
 
-    Parameters
-    ----------
-    request : dict
-        ``text``.
-    control : Run
-
-    Returns
-    -------
-    dict
-        ``points``, the names of the ``classes``, and a ``sentence`` on what was read and left out.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.jobs import Run
-    >>> from maxmargin.lab.paste import paste
-    >>> paste({"text": "x,y,class\\n1,2,cat\\n3,,dog\\n0.5,1,dog"}, Run())
-    {'points': [[1.0, 2.0, 0], [0.5, 1.0, 1]], 'classes': ['cat', 'dog'],
-     'sentence': '2 points read; row 3 has no number in column 2; 1 row left out.'}
+    request: ``text``
+    Returns ``points``, the names of the ``classes``, and a ``sentence`` on what was read and left out.
     """
     text = request.get("text")
     if not isinstance(text, str):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -38,14 +39,7 @@ UNIT_VIEW = {"x0": -1.0, "x1": 1.0, "y0": -1.0, "y1": 1.0}
 
 
 def options() -> dict[str, Any]:
-    """What can be chosen, from the registries of the library.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.presets import options
-    >>> [kernel["name"] for kernel in options()["kernels"]]
-    ['linear', 'poly', 'rbf', 'laplacian', 'sigmoid']
-    """
+    """What can be chosen, from the registries of the library."""
     kernels = []
     for name in requests.PLANE_KERNELS:
         title, formula = KERNEL_WORDS[name]
@@ -72,129 +66,19 @@ def _short(title: str) -> str:
 
 
 def presets() -> list[dict[str, Any]]:
-    """The data sets: id, title, a sentence on what to look at, points, kernel, C and view.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.presets import presets
-    >>> all(len(preset["points"]) > 3 for preset in presets())
-    True
-    """
-    linear = {"name": "linear"}
-    return [
-        _preset(
-            "separable",
-            "Separable",
-            "The widest margin between two classes. Three support vectors (with rings) hold it: drag one of them.",
-            _separable(),
-            linear,
-            "inf",
-        ),
-        _preset(
-            "outlier",
-            "One outlier",
-            "One point makes the margin narrow. Lower C to 1: the point gets slack, and the margin is wide again.",
-            _outlier(),
-            linear,
-            "inf",
-        ),
-        _preset(
-            "overlapping",
-            "Overlapping",
-            "No line separates these. Small C: a wide margin and many support vectors; large C: a narrow one.",
-            _overlapping(),
-            linear,
-            1.0,
-        ),
-        _preset(
-            "xor",
-            "XOR",
-            "Two classes in opposite corners: no line separates them, degree 1 fails. Degree 2 has x y, which does.",
-            _xor(),
-            {"name": "poly", "gamma": 1.0, "degree": 2, "coef0": 0.0},
-            10.0,
-        ),
-        _preset(
-            "circles",
-            "Circles",
-            "One class surrounds the other. Choose the linear kernel: no line helps. The tab Lift shows what does.",
-            _circles(),
-            {"name": "poly", "gamma": 1.0, "degree": 2, "coef0": 1.0},
-            10.0,
-        ),
-        _preset(
-            "moons",
-            "Moons",
-            "Two half moons. A Gaussian kernel bends the boundary: the smaller σ is, the more.",
-            _moons(),
-            _rbf(5.0),
-            10.0,
-        ),
-        _preset(
-            "spirals",
-            "Spirals",
-            "Two spirals wind around each other: only narrow Gaussians follow them.",
-            _spirals(),
-            _rbf(20.0),
-            100.0,
-        ),
-        _preset(
-            "gaussian",
-            "The lecture's Gaussians",
-            "σ = 1 and C = ∞. Lower C to 100 and 10; then lower σ to 0.25 and 0.1: the boundary "
-            "becomes that of the nearest neighbour.",
-            _lecture(),
-            _rbf(0.5),
-            "inf",
-        ),
-        _preset(
-            "three",
-            "Three classes",
-            "Three classes: compare one-vs-one (votes of the pairs), one-vs-rest, and the joint model.",
-            _clouds(3, 14, 0.2, 5),
-            linear,
-            10.0,
-        ),
-        _preset(
-            "six",
-            "Six classes",
-            "Six classes: fifteen binary models, one for each pair, vote on every point.",
-            _clouds(6, 12, 0.14, 6),
-            _rbf(2.0),
-            10.0,
-        ),
-    ]
+    """The data sets: id, title, a sentence on what to look at, points, kernel, C and view."""
+    listed = json.loads((Path(__file__).parent / "presets.json").read_text(encoding="utf-8"))
+    return [{**preset, "points": _rounded(POINTS[preset["id"]]()), "view": UNIT_VIEW} for preset in listed]
 
 
 def tours() -> list[dict[str, Any]]:
-    """The guided tours of the lab: what ``static/tours`` holds, in the order of a course.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.presets import tours
-    >>> [tour["title"] for tour in tours()]
-    ['The margin', 'From lines to kernels', 'How solvers think']
-    """
+    """The guided tours of the lab: what ``static/tours`` holds, in the order of a course."""
     folder = Path(__file__).parent / "static" / "tours"
     return [json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in TOURS]
 
 
-def _preset(
-    name: str, title: str, sentence: str, data: Array, kernel: dict[str, Any], C: float | str
-) -> dict[str, Any]:
-    return {
-        "id": name,
-        "title": title,
-        "sentence": sentence,
-        "points": [[x, y, int(k)] for x, y, k in data.round(3).tolist()],
-        "kernel": kernel,
-        "C": C,
-        "view": UNIT_VIEW,
-    }
-
-
-def _rbf(gamma: float) -> dict[str, Any]:
-    return {"name": "rbf", "gamma": gamma}
+def _rounded(data: Array) -> list[list[float]]:
+    return [[x, y, int(k)] for x, y, k in data.round(3).tolist()]
 
 
 def _labelled(*clouds: Array) -> Array:
@@ -262,3 +146,18 @@ def _clouds(classes: int, each: int, width: float, seed: int) -> Array:
     angle = 2 * np.pi * (np.arange(classes) / classes + 0.25)
     centres = 0.58 * np.column_stack([np.cos(angle), np.sin(angle)])
     return _labelled(*(centre + random.normal(0, width, (each, 2)) for centre in centres))
+
+
+# the points of each data set that ``presets.json`` describes
+POINTS: dict[str, Callable[[], Array]] = {
+    "separable": _separable,
+    "outlier": _outlier,
+    "overlapping": _overlapping,
+    "xor": _xor,
+    "circles": _circles,
+    "moons": _moons,
+    "spirals": _spirals,
+    "gaussian": _lecture,
+    "three": lambda: _clouds(3, 14, 0.2, 5),
+    "six": lambda: _clouds(6, 12, 0.14, 6),
+}

@@ -19,26 +19,10 @@ TITLE_MAX_LETTERS = 120
 def recording(request: Mapping[str, Any], control: Run | None = None) -> dict[str, Any]:
     """A run as a file.
 
-    Parameters
-    ----------
-    request : mapping
-        ``tab`` (``"step"``); ``state``, what the tab asks :func:`~maxmargin.lab.traces.trace` for, with its ``view``,
-        and with ``second`` and ``sync`` if there is another solver beside the first; ``title``, optional. The runs are
-        computed again from the state.
-    control : Run, optional
-
-    Returns
-    -------
-    dict
-        ``html``, the file's text; ``name``, for saving it; ``frames``, their number.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.recording import recording
-    >>> state = {"points": [[-1, 0, 0], [1, 0, 1]], "kernel": "linear", "C": 1, "solver": "smo"}
-    >>> answer = recording({"tab": "step", "state": state, "title": "Two points"})
-    >>> answer["name"], answer["frames"], "<title>Two points</title>" in answer["html"]
-    ('maxmargin-smo.html', 2, True)
+    request: ``tab`` (``"step"``); ``state``, what the tab asks :func:`~maxmargin.lab.traces.trace` for, with its
+        ``view``, and with ``second`` and ``sync`` if there is another solver beside the first; ``title``, optional. The
+        runs are computed again from the state.
+    Returns ``html``, the file's text; ``name``, for saving it; ``frames``, their number.
     """
     requests.choice(request, "tab", ("step", "trace"), "step")
     state = requests.part(request, "state")

@@ -39,30 +39,12 @@ EDGE_TOLERANCE = 1e-6  # of the tube: how near to it a residual is on it
 def regress(request: Mapping[str, Any], control: Run | None = None) -> dict[str, Any]:
     """A curve through points.
 
-    Parameters
-    ----------
-    request : mapping
-        ``points`` [[x, y], ...]; ``model``, one of ``MODELS``; ``degree``; ``centres`` (``"points"``, a number of
+    request: ``points`` [[x, y], ...]; ``model``, one of ``MODELS``; ``degree``; ``centres`` (``"points"``, a number of
         equally spaced ones, or a list); ``sigma``; ``lambda``; ``C``, ``epsilon`` of the support vector machine;
-        ``view`` {x0, x1, ...}, ``samples`` <= 400 of the curve in it.
-    control : Run, optional
-
-    Returns
-    -------
-    dict
-        ``curve`` [[x, f(x)], ...]; ``tube`` with ``upper`` and ``lower`` (None but for svr); ``support``; ``residuals``
-        y_i - f(x_i); ``coefficients`` (and ``intercept``); ``condition`` of the system solved; ``rmse``; ``comment``,
-        sentences; ``script``.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.regress import regress
-    >>> points = [[0, 1], [1, 2], [2, 5], [3, 10]]  # 1 + x^2
-    >>> answer = regress({"points": points, "model": "ridge_poly", "degree": 2, "lambda": 0})
-    >>> [round(c, 6) + 0.0 for c in answer["coefficients"]], answer["tube"]
-    ([1.0, 0.0, 1.0], None)
-    >>> print(answer["comment"][0])
-    f(x) = w'Phi(x) with the 3 powers 1, x, ..., x^2: least squares, since lambda = 0.
+        ``view`` {x0, x1, ...}, ``samples`` <= 400 of the curve in it
+    Returns ``curve`` [[x, f(x)], ...]; ``tube`` with ``upper`` and ``lower`` (None but for svr); ``support``;
+        ``residuals`` y_i - f(x_i); ``coefficients`` (and ``intercept``); ``condition`` of the system solved; ``rmse``;
+        ``comment``, sentences; ``script``.
     """
     control = control or Run()
     x, y, settings = _checked(request)
@@ -94,26 +76,10 @@ def regress(request: Mapping[str, Any], control: Run | None = None) -> dict[str,
 def blend(request: Mapping[str, Any], control: Run | None = None) -> dict[str, Any]:
     """One prediction, made of the targets.
 
-    Parameters
-    ----------
-    request : mapping
-        As for :func:`regress`, and ``at``, an x.
-    control : Run, optional
-
-    Returns
-    -------
-    dict
-        ``weights`` b_i(x) with ``value`` f(x) = sum_i b_i y_i, and ``exact`` True; of support vector regression, which
-        has none, the ``weights`` are a_i k(x_i, x), whose sum and the ``intercept`` are f(x), and ``exact`` is False.
-        ``sentence`` says so.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.regress import blend
-    >>> request = {"points": [[0, 1], [2, 3]], "model": "ridge_poly", "degree": 1, "lambda": 0, "at": 1}
-    >>> answer = blend(request)
-    >>> [round(b, 6) for b in answer["weights"]], round(answer["value"], 6), answer["exact"]
-    ([0.5, 0.5], 2.0, True)
+    request: as for :func:`regress`, and ``at``, an x
+    Returns ``weights`` b_i(x) with ``value`` f(x) = sum_i b_i y_i, and ``exact`` True; of support vector regression,
+        which has none, the ``weights`` are a_i k(x_i, x), whose sum and the ``intercept`` are f(x), and ``exact`` is
+        False. ``sentence`` says so.
     """
     control = control or Run()
     x, y, settings = _checked(request)
@@ -137,7 +103,7 @@ def blend(request: Mapping[str, Any], control: Run | None = None) -> dict[str, A
         total, largest = float(weights.sum()), int(np.argmax(np.abs(weights)))
         sentence = (
             f"f({at:.3g}) = {value:.3g} is the sum of b_i(x) y_i. The weights do not depend on y and sum to "
-            f"{total:.3g}; the largest, {weights[largest]:.3g}, is that of the point at x = {x[largest]:.3g}."
+            f"{total:.3g}; the largest, {weights[largest]:.3g}, is that of the point at x\u00a0=\u00a0{x[largest]:.3g}."
         )
         if (weights < -1e-3 * np.abs(weights).max()).any():
             sentence += " Some are negative: raising those targets lowers the curve here."
@@ -314,23 +280,8 @@ def warm_up() -> None:
 def script(state: Mapping[str, Any]) -> str:
     """The curve as a Python script.
 
-    Parameters
-    ----------
-    state : mapping
-        As for :func:`regress`.
-
-    Returns
-    -------
-    str
-        Source that leaves the model in ``model`` and the curve in ``at`` and ``f``.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.regress import script
-    >>> text = script({"points": [[0, 1], [1, 3]], "model": "svr", "C": 10})
-    >>> print(text[text.index("model =") :])
-    model = SVR(kernel="rbf", gamma=0.5, C=10.0, epsilon=0.1, tol=1e-06).fit(X, y)
-    ...
+    state: as for :func:`regress`
+    Returns source that leaves the model in ``model`` and the curve in ``at`` and ``f``.
     """
     from maxmargin.lab.script import call, heading, literal
 

@@ -40,21 +40,9 @@ SMALLEST_C, LARGEST_C = 1e-9, 1e9
 class RequestError(ValueError):
     """A request that cannot be answered; the message is for the user.
 
-    Parameters
-    ----------
-    message : str
-        One sentence: cause and remedy.
-    field : str, optional
-        The part of the request that is wrong, for the page to point at.
-    status : int, default=400
-        Of HTTP.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.requests import RequestError
-    >>> error = RequestError("C must be above 0.", "C")
-    >>> str(error), error.field, error.status
-    ('C must be above 0.', 'C', 400)
+    message: one sentence: cause and remedy
+    field: the part of the request that is wrong, for the page to point at
+    status: of HTTP
     """
 
     def __init__(self, message: str, field: str | None = None, status: int = 400) -> None:
@@ -63,18 +51,7 @@ class RequestError(ValueError):
 
 
 def parse(body: bytes) -> dict[str, Any]:
-    """The JSON object of a body; numbers that JSON has not are refused.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.requests import parse
-    >>> parse(b'{"C": 1}')
-    {'C': 1}
-    >>> parse(b'{"C": NaN}')
-    Traceback (most recent call last):
-        ...
-    maxmargin.lab.requests.RequestError: The request has NaN, which is not a number: leave out what has no value.
-    """
+    """The JSON object of a body; numbers that JSON has not are refused."""
 
     def constant(name: str) -> Any:
         raise RequestError(f"The request has {name}, which is not a number: leave out what has no value.")
@@ -91,14 +68,7 @@ def parse(body: bytes) -> dict[str, Any]:
 
 
 def encode(answer: Any) -> bytes:
-    """An answer as JSON; nan and inf, which JSON has not, become null, and arrays lists.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.requests import encode
-    >>> encode({"margin": float("inf"), "n": 3})
-    b'{"margin":null,"n":3}'
-    """
+    """An answer as JSON; nan and inf, which JSON has not, become null, and arrays lists."""
     try:
         text = json.dumps(answer, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError):
@@ -127,18 +97,7 @@ def number(
     most: float = math.inf,
     integer: bool = False,
 ) -> float:
-    """A finite number inside its bounds.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.requests import number
-    >>> number({"epsilon": 2}, "epsilon", 0.1, least=0.0)
-    2.0
-    >>> number({"epsilon": "2"}, "epsilon")
-    Traceback (most recent call last):
-        ...
-    maxmargin.lab.requests.RequestError: epsilon must be a number; it is "2".
-    """
+    """A finite number inside its bounds."""
     value = request.get(name, default)
     if value is None:
         raise RequestError(f"{name} is missing: give a number.", name)
@@ -157,14 +116,7 @@ def number(
 
 
 def choice(request: Mapping[str, Any], name: str, choices: Iterable[str], default: str) -> str:
-    """One of a few names.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.requests import choice
-    >>> choice({}, "solver", ["auto", "smo"], "auto")
-    'auto'
-    """
+    """One of a few names."""
     value = request.get(name, default)
     try:
         return check_choice(name, value, choices)
@@ -175,14 +127,7 @@ def choice(request: Mapping[str, Any], name: str, choices: Iterable[str], defaul
 
 
 def flag(request: Mapping[str, Any], name: str, default: bool) -> bool:
-    """True or false.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.requests import flag
-    >>> flag({"intercept": False}, "intercept", True)
-    False
-    """
+    """True or false."""
     value = request.get(name, default)
     if not isinstance(value, bool):
         raise RequestError(f"{name} must be true or false; it is {_short(value)}.", name)
@@ -190,14 +135,7 @@ def flag(request: Mapping[str, Any], name: str, default: bool) -> bool:
 
 
 def part(request: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """An object inside the request; empty where there is none.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.requests import part
-    >>> part({"view": {"x0": 0}}, "view"), part({}, "view")
-    ({'x0': 0}, {})
-    """
+    """An object inside the request; empty where there is none."""
     value = request.get(name)
     if value is None:
         return {}
@@ -207,14 +145,7 @@ def part(request: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def points(request: Mapping[str, Any], classes: int = MAX_CLASSES) -> tuple[Array, Array]:
-    """The coordinates, shape (n, 2), and the classes of the points.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.requests import points
-    >>> points({"points": [[0, 1, 0], [2, 3, 5]]})
-    (array([[0., 1.], [2., 3.]]), array([0, 5]))
-    """
+    """The coordinates, shape (n, 2), and the classes of the points."""
     table = rows(request, "points", 3, "x, y and class")
     X, y = np.ascontiguousarray(table[:, :2]), table[:, 2]
     wrong = (y != np.floor(y)) | (y < 0) | (y >= classes)
@@ -225,14 +156,7 @@ def points(request: Mapping[str, Any], classes: int = MAX_CLASSES) -> tuple[Arra
 
 
 def rows(request: Mapping[str, Any], name: str, width: int, columns: str) -> Array:
-    """A list of rows of ``width`` finite numbers as an array of shape (n, width).
-
-    Examples
-    --------
-    >>> from maxmargin.lab.requests import rows
-    >>> rows({"points": [[0, 1]]}, "points", 2, "x and y")
-    array([[0., 1.]])
-    """
+    """A list of rows of ``width`` finite numbers as an array of shape (n, width)."""
     given, far = request.get(name, []), MAX_COORDINATE
     if not isinstance(given, list):
         raise RequestError(f"{name} must be a list of rows; it is {_short(given)}.", name)
@@ -257,14 +181,7 @@ def rows(request: Mapping[str, Any], name: str, width: int, columns: str) -> Arr
 
 
 def penalty(request: Mapping[str, Any], default: float = 1.0) -> float:
-    """C: a number, or "inf" for a hard margin.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.requests import penalty
-    >>> penalty({"C": "inf"}), penalty({"C": 3})
-    (inf, 3.0)
-    """
+    """C: a number, or "inf" for a hard margin."""
     if request.get("C") == "inf":
         return math.inf
     if isinstance(request.get("C"), str):
@@ -280,14 +197,7 @@ def penalty(request: Mapping[str, Any], default: float = 1.0) -> float:
 
 
 def kernel(request: Mapping[str, Any], kernels: Iterable[str] = PLANE_KERNELS) -> dict[str, Any]:
-    """The kernel as parameters of an estimator: its name and those of gamma, degree and coef0 that it has.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.requests import kernel
-    >>> kernel({"kernel": {"name": "rbf", "gamma": 2, "degree": 7}})
-    {'kernel': 'rbf', 'gamma': 2.0}
-    """
+    """The kernel as parameters of an estimator: its name and those of gamma, degree and coef0 that it has."""
     given = request.get("kernel", {})
     given = {"name": given} if isinstance(given, str) else part(request, "kernel")
     name = choice({"kernel": given.get("name", "rbf")}, "kernel", kernels, "rbf")
@@ -305,14 +215,7 @@ def kernel(request: Mapping[str, Any], kernels: Iterable[str] = PLANE_KERNELS) -
 
 
 def parameters_of(name: str) -> list[str]:
-    """Those of gamma, degree and coef0 that a kernel has.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.requests import parameters_of
-    >>> parameters_of("sigmoid")
-    ['gamma', 'coef0']
-    """
+    """Those of gamma, degree and coef0 that a kernel has."""
     has = KERNELS[name]._get_param_names()
     return [parameter for parameter in RANGES if parameter in has]
 
@@ -323,14 +226,7 @@ def solver(request: Mapping[str, Any]) -> str:
 
 
 def view(request: Mapping[str, Any]) -> tuple[Array, Array]:
-    """The coordinates of the grid's columns and rows: from x0 to x1 and from y0 to y1, ends included.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.requests import view
-    >>> view({"view": {"x0": 0, "x1": 4, "y0": 0, "y1": 1}, "grid": [3, 2]})
-    (array([0., 2., 4.]), array([0., 1.]))
-    """
+    """The coordinates of the grid's columns and rows: from x0 to x1 and from y0 to y1, ends included."""
     frame = {"x0": -1.0, "x1": 1.0, "y0": -1.0, "y1": 1.0, **part(request, "view")}
     x0, x1, y0, y1 = (
         number(frame, name, least=-2 * MAX_COORDINATE, most=2 * MAX_COORDINATE) for name in ("x0", "x1", "y0", "y1")

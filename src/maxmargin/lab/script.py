@@ -34,39 +34,8 @@ PICTURE = "maxmargin-lab.png"
 def script(request: dict[str, Any], control: Run) -> dict[str, Any]:
     """The answer to ``POST /api/script``.
 
-    Parameters
-    ----------
-    request : dict
-        ``tab``, one of ``WRITERS``, and its ``state``: what the tab asks the server for.
-    control : Run
-
-    Returns
-    -------
-    dict
-        ``script``.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.jobs import Run
-    >>> from maxmargin.lab.script import script
-    >>> state = {"points": [[-1, 0, 0], [1, 0, 1]], "kernel": {"name": "linear"}, "C": 10}
-    >>> print(script({"tab": "classify", "state": state}, Run())["script"])
-    # A support vector machine from the lab of maxmargin...
-    import numpy as np
-    <BLANKLINE>
-    from maxmargin import SVC, margin_report
-    from maxmargin.displays import MarginDisplay
-    <BLANKLINE>
-    points = np.array(  # x, y, class
-        [
-            [-1.0, 0.0, 0],
-            [1.0, 0.0, 1],
-        ]
-    )
-    X, y = points[:, :2], points[:, 2].astype(int)
-    <BLANKLINE>
-    model = SVC(kernel="linear", C=10.0, tol=1e-05).fit(X, y)
-    ...
+    request: ``tab``, one of ``WRITERS``, and its ``state``: what the tab asks the server for
+    Returns ``script``.
     """
     tab = requests.choice(request, "tab", WRITERS, "classify")
     module, function = WRITERS[tab].split(":")

@@ -48,29 +48,12 @@ TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", 
 def create_app(token: str, port: int, *, static: Path = STATIC, warm: bool = False) -> Guard:
     """The lab as an ASGI application.
 
-    Parameters
-    ----------
-    token : str
-        What the link must carry.
-    port : int
-        Where the server listens; requests for another one are refused.
-    static : Path
-        The folder of the page.
-    warm : bool, default=False
-        Whether to load and compile everything in the background when the server starts, so that the first click is
-        answered as fast as the second.
-
-    Returns
-    -------
-    Guard
-        The application behind its checks.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.server import create_app
-    >>> app = create_app("a token", 8000)
-    >>> sorted(app.hosts)
-    ['127.0.0.1:8000', 'localhost:8000']
+    token: what the link must carry
+    port: where the server listens; requests for another one are refused
+    static: the folder of the page
+    warm: whether to load and compile everything in the background when the server starts, so that the first click is
+        answered as fast as the second
+    Returns the application behind its checks.
     """
     jobs = Jobs()
     version = ""  # of the page that was sent last
@@ -152,33 +135,20 @@ def create_app(token: str, port: int, *, static: Path = STATIC, warm: bool = Fal
 def launch(port: int | None = None, *, browser: bool = True, say: Callable[[str], None] = print) -> None:
     """Start the lab on this computer and serve until Ctrl-C.
 
-    Parameters
-    ----------
-    port : int, optional
-        Where to listen, on 127.0.0.1 only; 0 means any free port. By default always the same one if it is free, since
+    port: where to listen, on 127.0.0.1 only; 0 means any free port. By default always the same one if it is free, since
         a browser keeps a page's points by its port, else any other.
-    browser : bool, default=True
-        Whether to open the page in the browser.
-    say : callable
-        Gets the lines for the user.
-
-    Raises
-    ------
-    OSError
-        If the port is in use.
+    browser: whether to open the page in the browser
+    say: gets the lines for the user
+    Raises OSError if the port is in use.
     """
     listener = _listener(port) if port is not None else _preferred()
+    if port is None and listener.getsockname()[1] != PREFERRED_PORT:
+        say(f"Port {PREFERRED_PORT} is in use: the lab has another address, to which pages opened earlier do not follow.")
     port, token = listener.getsockname()[1], new_token()
     link = f"http://127.0.0.1:{port}/?token={token}"
     app = create_app(token, port, warm=True)
     config = uvicorn.Config(
-        app,
-        http=Connection,
-        log_level="critical",
-        access_log=False,
-        ws="none",
-        server_header=False,
-        date_header=False,
+        app, http=Connection, log_level="critical", access_log=False, ws="none", server_header=False, date_header=False
     )
     server = _Server(config, app.stop)
     say(f"The lab is open at {link}")
@@ -237,6 +207,7 @@ def _listener(port: int) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(("127.0.0.1", port))
+        listener.listen()  # from now on: another lab cannot take the port too, and an early request waits
     except OSError as error:
         listener.close()
         raise OSError(
@@ -247,13 +218,7 @@ def _listener(port: int) -> socket.socket:
 
 
 def warm_up() -> None:
-    """Load and compile what the first clicks need. What fails here fails again, and is reported, when it is needed.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.server import warm_up
-    >>> warm_up()  # doctest: +SKIP
-    """
+    """Load and compile what the first clicks need. What fails here fails again, and is reported, when it is needed."""
     for module in dict.fromkeys(where.split(":")[0] for where in ENDPOINTS.values()):
         with suppress(Exception):
             getattr(importlib.import_module(module), "warm_up", lambda: None)()

@@ -22,14 +22,7 @@ SITE_MAX_POINTS = 300
 
 
 def page(state: dict[str, Any] | None = None) -> str:
-    """The site's file; ``state`` is what it opens with, as a link holds it.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.site import page
-    >>> page().startswith("<!doctype html>")
-    True
-    """
+    """The site's file; ``state`` is what it opens with, as a link holds it."""
     options = presets.options()
     options["solvers"] = options["solvers"][:1]  # SMO in the page is all there is
     options["multiclass"] = options["multiclass"][:1]

@@ -16,14 +16,9 @@ from dataclasses import dataclass, field
 class Tab:
     """A tab.
 
-    Attributes
-    ----------
-    title : str
-        Its name on the page.
-    endpoints : dict
-        ``POST /api/<name>`` calls ``"module:function"``.
-    offline : bool
-        Whether it works in a page without a server, by scripts of ``static/js/local``.
+    title: its name on the page
+    endpoints: ``POST /api/<name>`` calls ``"module:function"``
+    offline: whether it works in a page without a server, by scripts of ``static/js/local``
     """
 
     title: str
@@ -51,10 +46,7 @@ TABS: dict[str, Tab] = {
     "regress": Tab("Regression", {"regress": "maxmargin.lab.regress:regress", "blend": "maxmargin.lab.regress:blend"}),
     "digits": Tab(
         "Digits",
-        {
-            "digits": "maxmargin.lab.drawn_digits:digits",
-            "digit-weights": "maxmargin.lab.drawn_digits:digit_weights",
-        },
+        {"digits": "maxmargin.lab.drawn_digits:digits", "digit-weights": "maxmargin.lab.drawn_digits:digit_weights"},
     ),
 }
 OF_ALL_TABS = {"script": "maxmargin.lab.script:script", "recording": "maxmargin.lab.recording:recording"}
@@ -64,13 +56,6 @@ ENDPOINTS: dict[str, str] = {
 
 
 def with_tabs(page: str, tabs: Iterable[str]) -> str:
-    """``index.html`` with these tabs.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.tabs import with_tabs
-    >>> with_tabs('<div data-tabs="[]">', ["lift"])
-    '<div data-tabs="[[&quot;lift&quot;,&quot;Lift&quot;]]">'
-    """
+    """``index.html`` with these tabs."""
     listed = json.dumps([[tab, TABS[tab].title] for tab in tabs], separators=(",", ":"))
     return page.replace('data-tabs="[]"', f'data-tabs="{html.escape(listed)}"', 1)

@@ -5,7 +5,7 @@ With w in the space of the features phi_i = T'k_i, decision values f_i = w'phi_i
     P(w, b) = 1/2 |w|^2 + sum_i c_i L_i(f_i),
     D(g)    = -1/2 |sum_i g_i phi_i|^2 - sum_i (c_i L_i)*(g_i),        sum_i g_i = 0 if the intercept is free,
 
-and P >= D for any w, b and g (Fenchel). The g_i are the derivatives of the rounded losses, for which the conjugate of
+and P >= D for any w, b and g (Fenchel). The g_i are the derivatives of the smoothed losses, for which the conjugate of
 the true loss is finite. Where they do not sum to zero, the heavier of the two sides, g > 0 and g < 0, is made as light
 as the other; then all are scaled by the common factor that is best for D. With v = -sum_i g_i phi_i the gap is
 

@@ -56,11 +56,6 @@ class NystroemSVC(ClassifierMixin, LandmarkEstimator):
     {landmarks_, landmark_indices_, n_components_, n_iter_, kernel_, report_, history_}
     {n_features_in_, feature_names_in_}
 
-    See Also
-    --------
-    maxmargin.SVC : The exact estimator.
-    maxmargin.large_scale.Nystroem : The features, for any other linear method.
-
     Examples
     --------
     >>> from sklearn.datasets import load_digits

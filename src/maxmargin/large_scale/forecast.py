@@ -37,11 +37,6 @@ def forecast_approximation(estimator: Any, X: Any, y: Any, sample_weight: Any = 
         ``seconds``, ``n_support``, ``megabytes`` and ``score`` of the exact fit, ``approximate_seconds`` and
         ``approximate_score`` of ``alternative``. None if the exact fit takes less than a minute.
 
-    See Also
-    --------
-    maxmargin.NystroemSVC : Classification on landmarks.
-    maxmargin.NystroemSVR : Regression on landmarks.
-
     Examples
     --------
     >>> import numpy as np

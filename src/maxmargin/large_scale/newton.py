@@ -124,7 +124,7 @@ class RowNewton:
         self.history = History()
         self.n_iter = self.products = 0
         self.sampled: Preconditioner | Diagonal | None = None
-        self.last_rounding = 0.0  # the smoothing part of the gap when centres were last set
+        self.last_smoothing = 0.0  # the smoothing part of the gap when centres were last set
         self.centred_at = 0  # the step before that
         self.usual_products = math.inf  # iterations with a new preconditioner
 
@@ -342,12 +342,12 @@ class RowNewton:
         if self.intercept and self.method == "cg":  # exact steps end with sum g = 0
             slack += self.scale * np.abs(sums.slope.sum(axis=0))
         products = np.einsum("ik,ik->k", self.w, pulled) + self.b * sums.slope.sum(axis=0)
-        rounding = sums.loss + sums.linear.sum(axis=0) + sums.quadratic.sum(axis=0) - products
-        if (slack > np.maximum(SETTLED_SHARE * rounding, 0.3 * tol * primal))[pending].any():
+        smoothing = sums.loss + sums.linear.sum(axis=0) + sums.quadratic.sum(axis=0) - products
+        if (slack > np.maximum(SETTLED_SHARE * smoothing, 0.3 * tol * primal))[pending].any():
             return False
-        total = float(rounding[pending].sum())
+        total = float(smoothing[pending].sum())
         oracle.recentre()
-        if total > 0.2 * self.last_rounding:
-            self.loss = self.loss.rounded(WIDTH_FACTOR * self.loss.width)
-        self.last_rounding, self.centred_at = total, self.n_iter
+        if total > 0.2 * self.last_smoothing:
+            self.loss = self.loss.with_width(WIDTH_FACTOR * self.loss.width)
+        self.last_smoothing, self.centred_at = total, self.n_iter
         return True

@@ -130,11 +130,6 @@ class NystroemSVR(LandmarkRegressor):
     {landmarks_, landmark_indices_, n_components_, n_iter_, kernel_, report_, history_}
     {n_features_in_, feature_names_in_}
 
-    See Also
-    --------
-    maxmargin.SVR : The exact estimator.
-    NystroemRidge : The squared loss.
-
     Examples
     --------
     >>> import numpy as np
@@ -192,10 +187,6 @@ class NystroemRidge(MultiOutputMixin, LandmarkRegressor):
         b of each target.
     {landmarks_, landmark_indices_, n_components_, n_iter_, kernel_, report_, history_}
     {n_features_in_, feature_names_in_}
-
-    See Also
-    --------
-    maxmargin.KernelRidge : The exact estimator.
 
     Examples
     --------

@@ -54,6 +54,6 @@ class SmoothedLoss:
         """What compiled loops take: whether it is a tube, whether it is squared, epsilon and d."""
         return not self.loss.classifies, self.loss.squared, float(self.loss.epsilon), float(self.width)
 
-    def rounded(self, width: float) -> SmoothedLoss:
+    def with_width(self, width: float) -> SmoothedLoss:
         """The same loss with another parabola."""
         return replace(self, width=width)

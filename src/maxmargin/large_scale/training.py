@@ -73,13 +73,7 @@ def budget_of(cache_size: Any) -> float:
 
 
 def factor_of(
-    K_mm: Array,
-    kernel: Kernel,
-    n: int,
-    loss: Loss,
-    loss_weight: float,
-    budget: float,
-    stop: Stop | None = None,
+    K_mm: Array, kernel: Kernel, n: int, loss: Loss, loss_weight: float, budget: float, stop: Stop | None = None
 ) -> tuple[Factor, type]:
     """The factor of a kernel matrix of landmarks for n rows, and the precision of kernel values.
 

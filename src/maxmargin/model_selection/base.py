@@ -37,15 +37,7 @@ from maxmargin.runtime.memory import available_memory
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.threads import effective_threads
 from maxmargin.runtime.transaction import all_or_nothing
-from maxmargin.runtime.validation import (
-    Array,
-    Points,
-    check_flag,
-    check_labels,
-    check_number,
-    check_weights,
-    warn,
-)
+from maxmargin.runtime.validation import Array, Points, check_flag, check_labels, check_number, check_weights, warn
 from maxmargin.svm.kernel_input import KernelInput, kernel_of
 
 NAMED = ("gamma", "degree", "coef0")  # parameters that an estimator passes on to a kernel given by name

@@ -29,21 +29,7 @@ class BoundedProblem(PrimalProblem):
 
     Besides the fields of :class:`~maxmargin.problems.primal.PrimalProblem`, with finite weights:
 
-    Attributes
-    ----------
-    low, high : array of shape (d,)
-        Bounds of the coefficients, low <= high; -inf and inf where there is none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.problems.bounded import BoundedProblem
-    >>> X, y = np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0])
-    >>> problem = BoundedProblem(X, y, np.full(2, 10.0), low=np.array([0.0]), high=np.array([0.5]))
-    >>> problem.primal(np.array([0.5]), 0.0), problem.dual(np.array([-10.0, 10.0]))
-    (10.125, 10.125)
-    >>> problem.primal(np.array([1.0]), 0.0)
-    inf
+    low, high: (d,); bounds of the coefficients, low <= high; -inf and inf where there is none
     """
 
     form: ClassVar[str] = "bounded"

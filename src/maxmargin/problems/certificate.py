@@ -73,15 +73,7 @@ _values_of = attrgetter(*FIELDS)
 
 @dataclass(frozen=True)
 class Certificates(Sequence[Certificate]):
-    """The certificates of several problems as columns, one entry per problem.
-
-    Examples
-    --------
-    >>> from maxmargin.problems.certificate import Certificate, Certificates
-    >>> both = Certificates.of([Certificate(3.0, 2.5, 0.1, 0, 0, 0, 0, 1), Certificate(2.0, 2.0, 0.0, 0, 0, 0, 0, 1)])
-    >>> len(both), both.violation, both[0].gap
-    (2, array([0.1, 0. ]), 0.5)
-    """
+    """The certificates of several problems as columns, one entry per problem."""
 
     primal: Array
     dual: Array

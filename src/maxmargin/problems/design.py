@@ -62,16 +62,10 @@ def same_index_type(X: Any) -> tuple[Array, Array]:
 class Design:
     """Products with the rows of X.
 
-    Parameters
-    ----------
-    X : array, CSR or CSC matrix of shape (n, d)
-    shift : array of shape (d,), optional
-        Subtracted from every row of a dense X.
-    constant : float, optional
-        Value of one more column at the end; none by default.
-    threads : int
-    stop : callable, optional
-        Called before every tile; anything but None ends the product with :class:`Halted`.
+    X: (n, d)
+    shift: (d,); subtracted from every row of a dense X
+    constant: value of one more column at the end; none by default
+    stop: called before every tile; anything but None ends the product with :class:`Halted`
     """
 
     def __init__(
@@ -133,12 +127,12 @@ class Design:
 
     def tile_sums(self, rows: slice, V: Array, out: Array) -> None:
         """out += X'V of these rows, for V of shape (k, rows); ``out`` has shape (columns + 1, k), with the sums of V in
-        its last line, of which :meth:`settled` makes those of a constant column."""
+        its last line, of which :meth:`with_constant` makes those of a constant column."""
         tile, start, stop = self._tile(rows)
         _native.rows_sums(tile, V, start, stop, out)
         out[-1] += V.sum(axis=1)
 
-    def settled(self, sums: Array) -> Array:
+    def with_constant(self, sums: Array) -> Array:
         """X'V with the constant column, of shape (d, k), from what :meth:`tile_sums` has summed."""
         complete = sums[: self.d].copy()
         if self.constant is not None:
@@ -196,7 +190,7 @@ class Design:
         """X' v, for a vector or for the columns of a matrix."""
         V = np.ascontiguousarray(v.T if v.ndim == 2 else v[None], dtype=np.float64)
         (sums,) = self.summed(lambda rows, out: self.tile_sums(rows, V[:, rows], out), (self.columns + 1, len(V)))
-        return self.settled(sums).reshape((self.d, *v.shape[1:]))
+        return self.with_constant(sums).reshape((self.d, *v.shape[1:]))
 
     def gram(self, v: Array) -> Array:
         """X' diag(v) X, for v >= 0."""

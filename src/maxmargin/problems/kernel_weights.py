@@ -42,29 +42,9 @@ MAX_CUTS = 200  # after which the one that matters least is dropped
 class Cuts:
     """Lower bounds of J: J(d) >= c - 1/2 S'd.
 
-    Parameters
-    ----------
-    norm : {1, 2}
-        q.
-    n_kernels : int
-
-    Attributes
-    ----------
-    lower, upper : float
-        The best bounds of min J so far.
-    best : array
-        The weights that ``upper`` was found at.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.problems.kernel_weights import Cuts
-    >>> cuts = Cuts(1, 2)
-    >>> cuts.first()
-    array([0.5, 0.5])
-    >>> cuts.add(cuts.first(), 2.0, 3.0, np.array([4.0, 2.0]))  # J = 2 there, c = 3
-    >>> cuts.lower, cuts.upper
-    (1.0, 2.0)
+    norm: {1, 2}; q
+    lower, upper: the best bounds of min J so far
+    best: the weights that ``upper`` was found at
     """
 
     norm: int

@@ -41,10 +41,7 @@ class L1Problem(PrimalProblem):
 
     Besides the fields of :class:`~maxmargin.problems.primal.PrimalProblem`, with the squared hinge for the loss:
 
-    Attributes
-    ----------
-    csc : CSC matrix, optional
-        A sparse X by columns, where it is known: problems on the same points share it.
+    csc: a sparse X by columns, where it is known: problems on the same points share it
     """
 
     form: ClassVar[str] = "l1"
@@ -149,5 +146,5 @@ def certify_l1(problem: L1Problem, w: Array, b: float, beta: Array | None = None
         norm=float(np.linalg.norm(w)),
         beta=chosen,
         support=target != 0.0,
-        judged=problem.relative_gap(primal, dual),
+        certified_gap=problem.relative_gap(primal, dual),
     )

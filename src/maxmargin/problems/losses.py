@@ -233,13 +233,6 @@ def best_intercept(
     grows with b. The first is constant between the ends of the tubes: they are sorted to find the change of its sign;
     it may be zero on a whole interval, whose middle is taken. The second is piecewise linear; its root is found by
     Newton's method inside a bracket, exactly, once the rows on either side are known.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.problems.losses import best_intercept
-    >>> best_intercept(np.array([1.0, 2.0, 30.0]), np.ones(3), np.ones(3))
-    2.0
     """
     low, high = (r - epsilon)[above > 0], (r + epsilon)[below > 0]
     if len(low) + len(high) == 0:

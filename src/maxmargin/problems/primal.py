@@ -314,14 +314,6 @@ def one_class_problem(X: Points, weight: Array, nu: float, threads: int = 1) -> 
 
     so w / nu W is the point nearest to the origin among the means of the rows in which none has more than w_i / nu W of
     the weight. If the origin is such a mean itself, w = 0 is optimal: no hyperplane parts it from that many points.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.problems.primal import one_class_problem
-    >>> problem = one_class_problem(np.array([[2.0], [3.0]]), np.ones(2), 0.5)
-    >>> problem.primal(np.array([2.0]), -4.0), problem.dual(np.array([1.0, 0.0]))
-    (-2.0, -2.0)
     """
     total = nu * float(weight.sum())
     return PrimalProblem(X, np.zeros(len(weight)), weight, Pinball(1.0), total=total, threads=threads)

@@ -45,24 +45,19 @@ class PrimalCertificate(Certificate):
 
     Besides the fields of :class:`~maxmargin.problems.certificate.Certificate`:
 
-    Attributes
-    ----------
-    beta : array
-        The feasible multipliers that ``dual`` is the objective of.
-    support : array of bool
-        The support vectors: rows whose multiplier is not zero after a step. (Methods that only come close to the
+    beta: the feasible multipliers that ``dual`` is the objective of
+    support: the support vectors: rows whose multiplier is not zero after a step. (Methods that only come close to the
         optimum leave every multiplier a little beside zero.)
-    judged : float
-        The duality gap as a part of the larger objective, or of what that cannot be told from zero by.
+    certified_gap: the duality gap as a part of the larger objective, or of what that cannot be told from zero by
     """
 
     beta: Array
     support: Array
-    judged: float
+    certified_gap: float
 
     @property
     def relative_gap(self) -> float:
-        return self.judged
+        return self.certified_gap
 
 
 def certify(
@@ -81,15 +76,6 @@ def certify(
     misclassified, and ``primal_infeasibility`` is the violation of the margin by (w, b) itself. ``f`` is X w, if known;
     ``made``: whether w was computed from ``beta``; ``suggest=False`` uses the given multipliers only, for runs that
     have to end at once.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.problems.primal import PrimalProblem
-    >>> from maxmargin.problems.primal_certificate import certify
-    >>> problem = PrimalProblem(np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0]), np.full(2, 10.0))
-    >>> certify(problem, np.array([1.0]), 0.0, np.array([-0.5, 0.5])).gap
-    0.0
     """
     w = np.ascontiguousarray(w, np.float64)
     if beta is not None and _in_one_call(problem):
@@ -129,7 +115,7 @@ def certify(
         norm=float(np.linalg.norm(w)),
         beta=chosen,
         support=target != 0.0,
-        judged=problem.relative_gap(primal, dual),
+        certified_gap=problem.relative_gap(primal, dual),
     )
 
 
@@ -154,7 +140,7 @@ def certify_rows(problem: PrimalProblem, rows: Any, w: Array, b: float, beta: Ar
         norm=norm,
         beta=chosen,
         support=support,
-        judged=problem.relative_gap(primal, dual),
+        certified_gap=problem.relative_gap(primal, dual),
     )
     return certificate, f
 

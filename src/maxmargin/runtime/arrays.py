@@ -35,13 +35,6 @@ def csr_arrays(X: Any, rows: slice | None = None, index: Any = None) -> CsrArray
 
     Offsets start at zero and have the type of the columns: ``index``, or else int32 or int64, whichever they have.
     Columns and values are views where their type allows it and they are aligned, so that matrices on disk stay there.
-
-    Examples
-    --------
-    >>> import scipy.sparse as sp
-    >>> from maxmargin.runtime.arrays import csr_arrays
-    >>> csr_arrays(sp.csr_array([[0.0, 2.0], [3.0, 0.0], [4.0, 5.0]]), slice(1, 3))
-    (array([0, 1, 3], dtype=int32), array([0, 0, 1], dtype=int32), array([3., 4., 5.]))
     """
     start, stop, _ = (rows or slice(None)).indices(X.shape[0])
     offsets = X.indptr[start : stop + 1]

@@ -99,18 +99,11 @@ def unwatched() -> Iterator[None]:
 class Control:
     """When to stop, and where to report.
 
-    Parameters
-    ----------
-    max_iter : int
-        Steps allowed for one problem, -1 for no limit of the user's.
-    max_seconds : float or None
-        Wall-clock limit for the whole fit.
-    callback : callable or None
-        Called with a :class:`Progress` once per block of work.
-    reports : list of Progress
-        The reports so far, thinned out after the first blocks.
-    watchers : tuple of callables
-        Those of :func:`watching` around the place where the fit began; called like ``callback``.
+    max_iter: steps allowed for one problem, -1 for no limit of the user's
+    max_seconds: wall-clock limit for the whole fit
+    callback: called with a :class:`Progress` once per block of work
+    reports: the reports so far, thinned out after the first blocks
+    watchers: those of :func:`watching` around the place where the fit began; called like ``callback``
     """
 
     max_iter: int = -1

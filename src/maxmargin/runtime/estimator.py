@@ -81,16 +81,6 @@ def parameters(cls: Class) -> Class:
 
     Those after ``_: KW_ONLY`` are given by name, and stand in the signature in the order of the docstring. The
     signature is that of a dataclass, which scikit-learn, type checkers and editors read as if it were written out.
-
-    Examples
-    --------
-    >>> from maxmargin.runtime.estimator import Estimator, parameters
-    >>> @parameters
-    ... class Ridge(Estimator):
-    ...     alpha: float = 1.0
-    ...     fit_intercept: bool = True
-    >>> Ridge(0.5).get_params()
-    {'alpha': 0.5, 'fit_intercept': True}
     """
     dataclass(eq=False, repr=False, match_args=False)(cls)
     signature, places = inspect.signature(cls.__init__), _documented_places(cls.__doc__)  # type: ignore[misc]

@@ -22,12 +22,8 @@ def attach(
 ) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
     """``__getattr__``, ``__dir__`` and ``__all__`` of a package.
 
-    Parameters
-    ----------
-    package, file : str
-        ``__name__`` and ``__file__`` of the package; the stub is beside the file.
-    tables : iterable of str
-        Further names as ``"module:name"``, with the full name of the module.
+    package, file: ``__name__`` and ``__file__`` of the package; the stub is beside the file
+    tables: further names as ``"module:name"``, with the full name of the module
     """
     stub = Path(file).with_suffix(".pyi")
     names, modules = stub_names(stub)

@@ -30,10 +30,7 @@ class ThinnedList(list[T]):
     The first ``FULL_RECORDS`` are all kept. After that a record is kept each time their number has grown by the factor
     ``RECORD_SPACING``, so that t records leave FULL_RECORDS + log(t / FULL_RECORDS) / log(RECORD_SPACING): 520 of 10^8.
 
-    Parameters
-    ----------
-    records : iterable
-        The initial records, all of which are kept.
+    records: the initial records, all of which are kept
     """
 
     def __init__(self, records: Iterable[T] = ()) -> None:

@@ -108,10 +108,6 @@ def set_interrupts(policy: str) -> None:
     policy : {"raise", "keep"}
         As for :func:`interrupts`.
 
-    See Also
-    --------
-    interrupts : The same for a block of code.
-
     Examples
     --------
     In a notebook, so that ``model = SVC().fit(X, y)`` returns a model when the cell is interrupted:
@@ -137,10 +133,6 @@ def interrupts(policy: str) -> Iterator[InterruptRequest]:
     ------
     InterruptRequest
         Its attribute ``requested`` is true if Ctrl-C was pressed during a fit, so that a loop can end.
-
-    See Also
-    --------
-    set_interrupts : The same for the whole program.
 
     Examples
     --------

@@ -42,29 +42,8 @@ def all_or_nothing(method: Method | None = None, *, copies: tuple[str, ...] = ()
     It is also where a Ctrl-C that stopped the solver becomes a :class:`~maxmargin.FitInterrupted`, with the best model
     so far on the estimator.
 
-    Parameters
-    ----------
-    method : callable
-        One of :data:`FIT_METHODS`.
-    copies : tuple of str
-        Attributes whose content the method changes in place.
-
-    Examples
-    --------
-    >>> from maxmargin.runtime.transaction import all_or_nothing
-    >>> class Mean:
-    ...     @all_or_nothing
-    ...     def fit(self, values):
-    ...         self.count_ = len(values)
-    ...         self.mean_ = sum(values) / self.count_
-    ...         return self
-    >>> model = Mean().fit([1.0, 2.0])
-    >>> model.fit([])
-    Traceback (most recent call last):
-        ...
-    ZeroDivisionError: division by zero
-    >>> model.count_, model.mean_
-    (2, 1.5)
+    method: one of :data:`FIT_METHODS`
+    copies: attributes whose content the method changes in place
     """
     if method is None:
         return functools.partial(all_or_nothing, copies=copies)

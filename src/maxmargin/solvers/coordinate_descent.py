@@ -128,10 +128,7 @@ class CoordinateDescent(BlockSolver, LinearSolver):
 
     def choose(self, problem: DualProblem, a: Array, gradient: Array, previous: Array) -> Array:
         """The variables with the largest projected gradients."""
-        size = np.maximum(
-            np.where(a < problem.upper, -gradient, 0.0),
-            np.where(a > problem.lower, gradient, 0.0),
-        )
+        size = np.maximum(np.where(a < problem.upper, -gradient, 0.0), np.where(a > problem.lower, gradient, 0.0))
         candidates = np.flatnonzero(size > 0)
         if len(candidates) > self.working_set:
             candidates = candidates[np.argpartition(-size[candidates], self.working_set)[: self.working_set]]

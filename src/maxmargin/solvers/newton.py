@@ -96,7 +96,7 @@ class _Piece:
         np.maximum(self.beta, 0.0, out=up)
         np.minimum(self.beta, 0.0, out=down)
         (S,) = design.summed(lambda rows, out: design.tile_sums(rows, V[:, rows], out), (design.columns + 1, 3))
-        self.border, self.up, self.down = design.settled(S).T
+        self.border, self.up, self.down = design.with_constant(S).T
         self.corner, self.total_up, self.total_down = (float(value) for value in S[-1])
         self.design, self.free = design, problem.free
         self.scales = problem.balance(self.total_up, self.total_down)

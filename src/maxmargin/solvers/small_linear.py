@@ -41,20 +41,7 @@ def is_small(problem: PrimalProblem) -> bool:
 def solve_small(
     problem: PrimalProblem, tol: float, control: Control
 ) -> tuple[LinearSolution, PrimalCertificate] | None:
-    """The solution and its certificate, computed apart; None where the relative gap of the latter is above ``tol``.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from maxmargin.problems.design import linear_rows
-    from maxmargin.problems.primal import PrimalProblem
-        >>> from maxmargin.runtime.control import Control
-        >>> from maxmargin.solvers.small_linear import solve_small
-        >>> problem = PrimalProblem(np.array([[-1.0], [1.0], [3.0]]), np.array([-1.0, 1.0, 1.0]), np.full(3, 10.0))
-        >>> solution, certificate = solve_small(problem, 1e-6, Control())
-        >>> solution.w.round(4), certificate.relative_gap <= 1e-6
-        (array([1.]), True)
-    """
+    """The solution and its certificate, computed apart; None where the relative gap of the latter is above ``tol``."""
     limit = min(control.max_iter, SMALL_MAX_ITERATIONS) if control.max_iter >= 0 else SMALL_MAX_ITERATIONS
     X = np.ascontiguousarray(problem.X, np.float64)
     n, d = X.shape

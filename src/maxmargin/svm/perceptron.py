@@ -139,11 +139,6 @@ class Perceptron(LinearClassifier, ClassifierMixin, Estimator):
     report_ : PerceptronReport
         The report of the fit.
 
-    See Also
-    --------
-    maxmargin.problems.separability : Whether a hyperplane without errors exists.
-    maxmargin.SVC : With ``kernel="linear", C=inf``, the hyperplane with the widest margin.
-
     Examples
     --------
     >>> from maxmargin import Perceptron
@@ -263,12 +258,7 @@ class Perceptron(LinearClassifier, ClassifierMixin, Estimator):
         self.coef_, self.intercept_ = vectors[:, :-1].copy(), vectors[:, -1].copy()
 
     def _account(
-        self,
-        runs: list[PerceptronRun],
-        history: list[list[Row]],
-        ended: list[str],
-        n_samples: int,
-        control: Control,
+        self, runs: list[PerceptronRun], history: list[list[Row]], ended: list[str], n_samples: int, control: Control
     ) -> None:
         """What the fit did, and the warning if it has not converged."""
         names = ("problem", "epoch", "mistakes", "errors", "objective")

@@ -7,7 +7,7 @@ that are no support vectors do not carry the function, so their copies would cos
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -65,13 +65,6 @@ class VirtualSVC(MetaEstimatorMixin, ClassifierMixin, Estimator):
     Notes
     -----
     ``save`` refuses it, because its transforms are functions. Save ``estimator_``, which makes the same predictions.
-
-    References
-    ----------
-    Schölkopf, B., Burges, C. and Vapnik, V. (1996). Incorporating invariances in support vector learning machines.
-    *ICANN*.
-
-    DeCoste, D. and Schölkopf, B. (2002). Training invariant support vector machines. *Machine Learning* 46, 161-190.
 
     Examples
     --------
@@ -155,7 +148,8 @@ class VirtualSVC(MetaEstimatorMixin, ClassifierMixin, Estimator):
         return SVC() if self.estimator is None else self.estimator
 
     def _checked_transforms(self) -> list[Any]:
-        transforms = [self.transforms] if callable(self.transforms) else list(self.transforms)
+        given = self.transforms
+        transforms = list(given) if isinstance(given, Iterable) and not callable(given) else [given]
         for transform in transforms:
             if not callable(transform):
                 raise TypeError(f"transforms must be functions of points; got {transform!r}.")

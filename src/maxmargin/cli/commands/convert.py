@@ -14,8 +14,6 @@ from maxmargin.cli._options import Voice, check_folder, in_bytes, json_option
 if TYPE_CHECKING:
     from maxmargin.cli._model import Model
 
-__all__ = ["command"]
-
 
 @click.command(name="convert", short_help="Convert a model to LIBSVM or ONNX, and from LIBSVM.")
 @click.argument("model", type=click.Path())

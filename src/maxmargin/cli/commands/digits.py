@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from maxmargin.cli import UserError, one_line
+from maxmargin.cli._options import Voice, json_option
 
 if TYPE_CHECKING:
-    from maxmargin.digits.example import PictureResult
-
-__all__ = ["command"]
+    from maxmargin.digits.pictures import PictureResult
 
 
 def _gamma(ctx: click.Context, param: click.Parameter, value: str) -> float | str:
@@ -38,7 +36,7 @@ def _gamma(ctx: click.Context, param: click.Parameter, value: str) -> float | st
     help="Parameter of the Gaussian kernel.",
 )
 @click.option("--C", "C", type=float, default=1.0, show_default=True, help="Weight of a point inside the margin.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+@json_option
 @click.pass_context
 def command(ctx: click.Context, images: tuple[str, ...], out: Path | None, gamma: Any, C: float, as_json: bool) -> None:
     """Train and test a classifier of handwritten digits, and classify your own IMAGEs.
@@ -87,7 +85,7 @@ def command(ctx: click.Context, images: tuple[str, ...], out: Path | None, gamma
         findings["pictures"] = [_as_dict(picture) for picture in pictures]
         findings["errors"] = errors
         findings["files"] = [str(file) for file in files]
-        click.echo(json.dumps(findings, indent=2))
+        Voice(as_json).finish(findings)
     elif files:
         click.echo()
         for file in files:

@@ -14,8 +14,6 @@ import click
 from maxmargin import __version__
 from maxmargin.cli._options import Voice, json_option
 
-__all__ = ["command"]
-
 NEEDED = ("numpy", "scipy", "scikit-learn", "threadpoolctl", "click", "rich", "safetensors")
 EXTRAS = {  # extra -> its packages, and what for
     "plot": (("matplotlib",), "pictures and reports"),

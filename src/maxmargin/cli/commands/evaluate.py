@@ -8,8 +8,6 @@ import click
 
 from maxmargin.cli._options import Voice, counted, data_options, json_option, target_option
 
-__all__ = ["command"]
-
 
 @click.command(name="evaluate", short_help="Test a model on rows with known labels or numbers.")
 @click.argument("model", type=click.Path())

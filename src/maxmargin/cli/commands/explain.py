@@ -30,8 +30,6 @@ from maxmargin.cli._options import (
     target_option,
 )
 
-__all__ = ["command"]
-
 SPARSE_MAX_ENTRIES = 10_000_000  # that are held as a dense table, in 80 MB
 BACKGROUND_ROWS = 40  # that lend their values
 CELL_LETTERS = 22  # of a value that is shown
@@ -111,37 +109,32 @@ def effects(model: Any, X: Any, n: int) -> list[dict[str, Any]]:
     predicted = model.estimator.predict(take(X, np.arange(n)))
     codes = None if model.task != "classify" else np.searchsorted(model.svm.classes_, predicted)
 
+    estimator, points, source = model.estimator, X, np.arange(len(columns))
+    if model.encoder is not None:  # each column has outputs of its own, so that the table is encoded once
+        estimator, points, source = estimator[1:], model.encoder.transform(X), model.encoder.output_columns()
+
     def value(points: Any, repeats: int) -> Any:
         if model.task == "regress":
-            return model.estimator.predict(points)
-        decision = np.asarray(model.estimator.decision_function(points))
+            return estimator.predict(points)
+        decision = np.asarray(estimator.decision_function(points))
         if codes is None:
             return decision
         of = np.repeat(codes, repeats)
         return decision * np.where(of == 1, 1, -1) if decision.ndim == 1 else decision[np.arange(len(of)), of]
 
-    rows = np.repeat(np.arange(n), len(others))
-    lent = np.tile(others, n)
-    base = value(take(X, np.arange(n)), 1)
+    base = value(points[:n], 1)
     losses = np.empty((n, len(columns)))
-    repeated = take(X, rows)
+    kept, lent = points[np.repeat(np.arange(n), len(others))], points[np.tile(others, n)]
     for j in range(len(columns)):
-        if named:
-            arrays = [*repeated.arrays]
-            arrays[j] = X.arrays[j][lent]
-            changed: Any = Table(X.columns, arrays)
+        if sp.issparse(points):
+            changed = kept @ sp.diags_array(1.0 * (source != j)) + lent @ sp.diags_array(1.0 * (source == j))
         else:
-            changed = repeated.copy()
-            changed[:, j] = X[lent, j]
+            changed = np.where(source == j, lent, kept)
         losses[:, j] = base - value(changed, len(others)).reshape(n, -1).mean(axis=1)
     found = []
     for i in range(n):
         listed = [
-            {
-                "column": columns[j],
-                "value": plain(X.arrays[j][i] if named else X[i, j]),
-                "effect": float(losses[i, j]),
-            }
+            {"column": columns[j], "value": plain(X.arrays[j][i] if named else X[i, j]), "effect": float(losses[i, j])}
             for j in np.argsort(-np.abs(losses[i]), kind="stable")
         ]
         found.append({"row": i + 1, "prediction": plain(predicted[i]), "value": float(base[i]), "effects": listed})

@@ -13,8 +13,6 @@ from maxmargin.runtime.text_report import short_numbers
 if TYPE_CHECKING:
     from maxmargin.cli._model import Model
 
-__all__ = ["command"]
-
 NAMES_SHOWN = 12  # names and classes that are listed
 KERNEL_DIGITS = 6  # of the kernel's parameters; JSON has all digits
 

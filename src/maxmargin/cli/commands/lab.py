@@ -7,8 +7,6 @@ from pathlib import Path
 
 import click
 
-__all__ = ["command"]
-
 
 @click.command(name="lab", short_help="Experiment with support vector machines in the browser.")
 @click.option(

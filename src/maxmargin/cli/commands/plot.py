@@ -18,8 +18,6 @@ import click
 from maxmargin.cli import UserError
 from maxmargin.cli._options import Voice, check_folder, data_options, json_option, target_option
 
-__all__ = ["command"]
-
 FORMATS = (".png", ".svg", ".pdf")
 POINTS_MAX_ROWS = 2000  # rows that are shown
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from maxmargin.cli._data import Rows
     from maxmargin.cli._model import Model
 
-__all__ = ["command"]
-
 SUFFIXES = (".csv", ".tsv", ".txt", ".npy", ".npz", "")
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import click
 
-__all__ = ["command"]
-
 
 @click.command(name="serve", short_help="Serve predictions over HTTP on this computer.")
 @click.argument("model", type=click.Path())

@@ -19,8 +19,6 @@ from maxmargin.cli._options import (
     number_or,
 )
 
-__all__ = ["command"]
-
 INTERRUPTED = 130
 PARAMETERS = (
     "kernel",
@@ -57,9 +55,7 @@ PARAMETERS = (
     help="Bring numbers, and the target of a regression, to mean 0 and variance 1.  [default: yes; sparse data: no]",
 )
 @click.option(
-    "--kernel",
-    metavar="NAME",
-    help="rbf, linear, poly, sigmoid, laplacian, chi2, intersection ...  [default: rbf]",
+    "--kernel", metavar="NAME", help="rbf, linear, poly, sigmoid, laplacian, chi2, intersection ...  [default: rbf]"
 )
 @click.option("--C", "C", type=float, help="Weight of points inside the margin; inf is a hard margin.  [default: 1]")
 @click.option(

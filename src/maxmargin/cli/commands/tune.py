@@ -18,8 +18,6 @@ from maxmargin.cli._options import (
     learning_options,
 )
 
-__all__ = ["command"]
-
 CELLS_SHOWN = 5  # best cells in the table
 EXTENSIONS_MAX = 3  # beyond the grid
 DEFAULT_CS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)

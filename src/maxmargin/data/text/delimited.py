@@ -116,7 +116,7 @@ class DelimitedTable:
         """What each wanted column holds, as far as the first records tell."""
         return kinds_of(self.source, self.names, self.first, layout, set(text), self.sample)
 
-    def judged_again(self, layout: Layout, text: Iterable[int]) -> dict[int, str]:
+    def kinds_by_all_rows(self, layout: Layout, text: Iterable[int]) -> dict[int, str]:
         """What each wanted column holds, by all of their values."""
         return kinds_of(self.source, self.names, self.first, layout, set(text), self._records())
 

@@ -154,7 +154,7 @@ class SparseText:
                 end = middle
         else:
             return self.source.error(message.rstrip("."))
-        return self.source.error(f"{shown[begin][:60]!r}: {_in_words(message)}", line + begin)
+        return self.source.error(f"{shown[begin][:60].decode(errors='replace')!r}: {_in_words(message)}", line + begin)
 
     def _odd(self, line: int, text: bytes, what: str, is_odd: Any) -> Exception:
         """The first line whose points are odd."""
@@ -164,7 +164,7 @@ class SparseText:
             if single.split(b"#")[0].strip():
                 X, y, *_ = load_svmlight_file(io.BytesIO(single), **self.options)
                 if is_odd(X, y):
-                    return self.source.error(f"{single[:60]!r}: {what}", number)
+                    return self.source.error(f"{single[:60].decode(errors='replace')!r}: {what}", number)
         return self.source.error(what)
 
 
@@ -178,5 +178,5 @@ def _in_words(message: str) -> str:
     if "too large" in message:
         return "an index is too large: is it right?"
     if "could not convert" in message or "invalid literal" in message or "unpack" in message:
-        return f"not 'target index:value index:value ...' ({message})"
+        return "not 'target index:value index:value ...'"
     return message.rstrip(".")

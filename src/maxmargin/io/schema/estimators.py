@@ -6,6 +6,8 @@ A new estimator is one entry; see :mod:`maxmargin.io.schema.words` for the words
 
 from __future__ import annotations
 
+from typing import Any
+
 from maxmargin.io.schema import consistency
 from maxmargin.io.schema.encoder_consistency import prepare_encoder, table_encoder
 from maxmargin.io.schema.words import Entry
@@ -43,12 +45,7 @@ _CLASSIFIER = {
     "compression_report_?": "CompressionReport",
 }
 _FUNCTIONS = {**_KERNEL_SVM, "_n_support": "list", "compression_report_?": "CompressionReport"}
-_WEIGHTED_KERNELS = {
-    **_KERNEL,
-    "kernel_weights_": "float64 (m)",
-    "n_iter_": "count",
-    "report_": "KernelWeightsReport",
-}
+_WEIGHTED_KERNELS = {**_KERNEL, "kernel_weights_": "float64 (m)", "n_iter_": "count", "report_": "KernelWeightsReport"}
 _LINEAR = {
     "classes_": "labels (k)",
     **NAMED,
@@ -88,26 +85,25 @@ _LANDMARKS = {
 }
 _NEIGHBORS = {**_KERNEL, "X_fit_": "points (n, d)", "n_samples_fit_": "size (n)"}
 
+
+def public(*parts: Any) -> Entry:
+    """The entry of a public name; ``parts`` are those of an entry after the module."""
+    return Entry("maxmargin", *parts)
+
+
 ESTIMATORS: dict[str, Entry] = {
-    "SVC": Entry("maxmargin.svm", _CLASSIFIER, consistency.classifier),
-    "NuSVC": Entry("maxmargin.svm", _CLASSIFIER, consistency.classifier),
-    "SVR": Entry("maxmargin.svm", _FUNCTIONS, consistency.functions),
-    "NuSVR": Entry("maxmargin.svm", {**_FUNCTIONS, "epsilon_?": "number | float64 (t)"}, consistency.functions),
-    "QuantileSVR": Entry("maxmargin.svm", {**_FUNCTIONS, "quantiles_": "float64 (t)"}, consistency.functions),
-    "OneClassSVM": Entry("maxmargin.svm", {**_FUNCTIONS, "offset_": "float64 (t)"}, consistency.one_function),
-    "SVDD": Entry(
-        "maxmargin.svm", {**_FUNCTIONS, "offset_": "float64 (t)", "radius_": "number"}, consistency.one_function
+    "SVC": public(_CLASSIFIER, consistency.classifier),
+    "NuSVC": public(_CLASSIFIER, consistency.classifier),
+    "SVR": public(_FUNCTIONS, consistency.functions),
+    "NuSVR": public({**_FUNCTIONS, "epsilon_?": "number | float64 (t)"}, consistency.functions),
+    "QuantileSVR": public({**_FUNCTIONS, "quantiles_": "float64 (t)"}, consistency.functions),
+    "OneClassSVM": public({**_FUNCTIONS, "offset_": "float64 (t)"}, consistency.one_function),
+    "SVDD": public({**_FUNCTIONS, "offset_": "float64 (t)", "radius_": "number"}, consistency.one_function),
+    "MultipleKernelSVC": public(
+        {"classes_": "labels (k)", **_WEIGHTED_KERNELS, "estimator_": "SVC"}, consistency.weighted_kernels
     ),
-    "MultipleKernelSVC": Entry(
-        "maxmargin.svm",
-        {"classes_": "labels (k)", **_WEIGHTED_KERNELS, "estimator_": "SVC"},
-        consistency.weighted_kernels,
-    ),
-    "MultipleKernelSVR": Entry(
-        "maxmargin.svm", {**_WEIGHTED_KERNELS, "estimator_": "SVR"}, consistency.weighted_kernels
-    ),
-    "LinearSVC": Entry(
-        "maxmargin.svm.linear.classification",
+    "MultipleKernelSVR": public({**_WEIGHTED_KERNELS, "estimator_": "SVR"}, consistency.weighted_kernels),
+    "LinearSVC": public(
         {
             **_LINEAR,
             "class_weight_": "float64 (k)",
@@ -121,18 +117,11 @@ ESTIMATORS: dict[str, Entry] = {
         },
         consistency.linear,
     ),
-    "LinearSVR": Entry(
-        "maxmargin.svm.linear.regression",
-        {**_ONE_LINEAR, "coef_": "float64 (d) | float64 (t, d)"},
-        consistency.linear_function,
+    "LinearSVR": public({**_ONE_LINEAR, "coef_": "float64 (d) | float64 (t, d)"}, consistency.linear_function),
+    "LinearOneClassSVM": public(
+        {**_ONE_LINEAR, "coef_": "float64 (t, d) | csr (t, d)", "offset_": "float64 (t)"}, consistency.linear_function
     ),
-    "LinearOneClassSVM": Entry(
-        "maxmargin.svm.linear.one_class",
-        {**_ONE_LINEAR, "coef_": "float64 (t, d) | csr (t, d)", "offset_": "float64 (t)"},
-        consistency.linear_function,
-    ),
-    "Perceptron": Entry(
-        "maxmargin.svm.perceptron",
+    "Perceptron": public(
         {
             **_LINEAR,
             "mistakes_": "int64 (t)",
@@ -143,8 +132,7 @@ ESTIMATORS: dict[str, Entry] = {
         },
         consistency.perceptron,
     ),
-    "CountErrorsSVC": Entry(
-        "maxmargin.svm.count_errors",
+    "CountErrorsSVC": public(
         {
             **{name: form for name, form in _LINEAR.items() if name != "n_iter_"},
             "error_rows_": "indices (e)",
@@ -154,9 +142,8 @@ ESTIMATORS: dict[str, Entry] = {
         },
         consistency.linear,
     ),
-    "KernelRidge": Entry("maxmargin.kernel_methods.ridge", _RIDGE, consistency.ridge),
-    "KernelRidgeCV": Entry(
-        "maxmargin.kernel_methods.ridge",
+    "KernelRidge": public(_RIDGE, consistency.ridge),
+    "KernelRidgeCV": public(
         {
             **_RIDGE,
             "alphas_": "float64 (.)",
@@ -167,8 +154,7 @@ ESTIMATORS: dict[str, Entry] = {
         },
         consistency.ridge,
     ),
-    "BasisRegression": Entry(
-        "maxmargin.kernel_methods.ridge",
+    "BasisRegression": public(
         {
             **NAMED,
             "_single": "bool",
@@ -181,15 +167,13 @@ ESTIMATORS: dict[str, Entry] = {
         },
         consistency.basis,
     ),
-    "NystroemSVC": Entry(
-        "maxmargin.large_scale",
+    "NystroemSVC": public(
         {"classes_": "labels (k)", **_LANDMARKS, "class_weight_": "float64 (k)", "_present": "mask (k)"},
         consistency.landmark_estimator,
     ),
-    "NystroemSVR": Entry("maxmargin.large_scale", {**_LANDMARKS, "_single?": "bool"}, consistency.landmark_estimator),
-    "NystroemRidge": Entry("maxmargin.large_scale", {**_LANDMARKS, "_single": "bool"}, consistency.landmark_estimator),
-    "KernelPCA": Entry(
-        "maxmargin.kernel_methods.pca",
+    "NystroemSVR": public({**_LANDMARKS, "_single?": "bool"}, consistency.landmark_estimator),
+    "NystroemRidge": public({**_LANDMARKS, "_single": "bool"}, consistency.landmark_estimator),
+    "KernelPCA": public(
         {
             **_KERNEL_MAP,
             "X_fit_": "points (n, d)",
@@ -205,20 +189,17 @@ ESTIMATORS: dict[str, Entry] = {
         },
         consistency.kernel_method,
     ),
-    "KernelKNeighborsClassifier": Entry(
-        "maxmargin.kernel_methods.neighbors",
+    "KernelKNeighborsClassifier": public(
         {"classes_": "labels (k)", **_NEIGHBORS, "_codes": "int64 (n)"},
         consistency.neighbors,
         consistency.restore_neighbor_search,
     ),
-    "KernelKNeighborsRegressor": Entry(
-        "maxmargin.kernel_methods.neighbors",
+    "KernelKNeighborsRegressor": public(
         {**_NEIGHBORS, "_targets": "float64 (n) | float64 (n, .)"},
         consistency.neighbors,
         consistency.restore_neighbor_search,
     ),
-    "KernelKMeans": Entry(
-        "maxmargin.kernel_methods.k_means",
+    "KernelKMeans": public(
         {
             **_KERNEL_MAP,
             "_diagonal": "float64 (m)",
@@ -231,8 +212,7 @@ ESTIMATORS: dict[str, Entry] = {
         },
         consistency.kernel_method,
     ),
-    "KernelDiscriminantAnalysis": Entry(
-        "maxmargin.kernel_methods.discriminant",
+    "KernelDiscriminantAnalysis": public(
         {
             "classes_": "labels (k)",
             **_KERNEL_MAP,
@@ -244,13 +224,11 @@ ESTIMATORS: dict[str, Entry] = {
         },
         consistency.kernel_method,
     ),
-    "StreamingKernelSVC": Entry(
-        "maxmargin.large_scale",
+    "StreamingKernelSVC": public(
         {"classes_": "labels (k)", **NAMED, "features_": "estimator", "linear_": "estimator"},
         consistency.streaming_kernel,
     ),
-    "Nystroem": Entry(
-        "maxmargin.large_scale",
+    "Nystroem": public(
         {
             **_KERNEL_MAP,
             "components_": "points (m, d) | indices (m)",
@@ -260,8 +238,7 @@ ESTIMATORS: dict[str, Entry] = {
         },
         consistency.landmark_features,
     ),
-    "RandomFeatures": Entry(
-        "maxmargin.large_scale",
+    "RandomFeatures": public(
         {
             **MAP,
             "kernel_": "resolved (d)",
@@ -280,8 +257,7 @@ ESTIMATORS: dict[str, Entry] = {
         "maxmargin.kernel_methods.feature_maps", {**MAP, "gamma_": "number", "n_output_features_": "count"}
     ),
     **dict.fromkeys(("MonomialMap", "PolarMap", "RadialMap"), Entry("maxmargin.kernel_methods.feature_maps", MAP)),
-    "TableEncoder": Entry(
-        "maxmargin.data.table_encoder",
+    "TableEncoder": public(
         {
             **MAP,
             "categories_": "list",

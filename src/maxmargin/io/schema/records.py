@@ -150,9 +150,7 @@ RECORDS: dict[str, Entry] = {
     ),
     "SigmoidMap": Entry("maxmargin.svm.calibration.maps", {"slope": "number", "offset": "number"}),
     "IsotonicMap": Entry(
-        "maxmargin.svm.calibration.maps",
-        {"knots": "float64 (m)", "levels": "float64 (m)"},
-        consistency.isotonic_map,
+        "maxmargin.svm.calibration.maps", {"knots": "float64 (m)", "levels": "float64 (m)"}, consistency.isotonic_map
     ),
     "TemperatureMap": Entry("maxmargin.svm.calibration.maps", {"slope": "number"}),
 }

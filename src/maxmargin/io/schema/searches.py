@@ -52,8 +52,7 @@ STEPS: dict[str, Entry] = {
     ),
     "FunctionTransformer": Entry("sklearn.preprocessing", MAP),
     "StandardScaler": Entry(
-        "sklearn.preprocessing",
-        {**_SCALER, **dict.fromkeys(("mean_", "var_", "scale_"), "real (d) | none")},
+        "sklearn.preprocessing", {**_SCALER, **dict.fromkeys(("mean_", "var_", "scale_"), "real (d) | none")}
     ),
     "MinMaxScaler": Entry(
         "sklearn.preprocessing",
@@ -71,10 +70,7 @@ STEPS: dict[str, Entry] = {
 
 def _search(best: str, state: dict[str, str]) -> Entry:
     return Entry(
-        "maxmargin.model_selection",
-        {**state, "best_estimator_?": best},
-        consistency.search,
-        consistency.restore_scorer,
+        "maxmargin.model_selection", {**state, "best_estimator_?": best}, consistency.search, consistency.restore_scorer
     )
 
 

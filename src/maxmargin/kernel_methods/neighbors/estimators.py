@@ -20,14 +20,7 @@ from maxmargin.kernel_methods.neighbors.search import FeatureSpace
 from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented, entries
 from maxmargin.runtime.transaction import all_or_nothing
-from maxmargin.runtime.validation import (
-    Array,
-    Points,
-    check_choice,
-    check_labels,
-    check_number,
-    check_outputs,
-)
+from maxmargin.runtime.validation import Array, Points, check_choice, check_labels, check_number, check_outputs
 
 NEIGHBORS_ENTRIES = KERNEL_ENTRIES | entries(
     """

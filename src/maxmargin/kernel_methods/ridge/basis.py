@@ -83,10 +83,6 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
     n_features_in_ : int
         Number of columns.
 
-    See Also
-    --------
-    KernelRidge : the same without Phi, through a kernel.
-
     Examples
     --------
     >>> import numpy as np

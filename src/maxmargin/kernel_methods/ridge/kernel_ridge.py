@@ -182,11 +182,6 @@ class KernelRidge(RidgeMethod):
         The constant b; 0 without ``fit_intercept``.
     {X_fit_, kernel_, n_features_in_}
 
-    See Also
-    --------
-    KernelRidgeCV : chooses alpha by leave-one-out.
-    maxmargin.SVR : the same function with a loss that ignores small errors, and fewer coefficients.
-
     Examples
     --------
     >>> import numpy as np

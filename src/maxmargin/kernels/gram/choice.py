@@ -19,13 +19,7 @@ STORED_PAIRS_MAX_ROWS = 512  # the same where pairs of classes could share block
 
 
 def make_gram(
-    kernel: Kernel,
-    X: Points,
-    *,
-    threads: int = 1,
-    budget: float = 0.0,
-    pairs: bool = False,
-    stop: Stop | None = None,
+    kernel: Kernel, X: Points, *, threads: int = 1, budget: float = 0.0, pairs: bool = False, stop: Stop | None = None
 ) -> Gram:
     """The operator for these points. A few points, or points whose kernel has no tile form, have all of K stored if it
     fits into ``budget`` bytes; otherwise values are computed on demand, in tiles if there is a form, and else by rows

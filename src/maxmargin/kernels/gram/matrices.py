@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from scipy.linalg.blas import daxpy, ddot
 
 from maxmargin import _native
-from maxmargin.kernels import RBF, Columns, Kernel, Product, Scaled, Sum
+from maxmargin.kernels import RBF, Columns, Kernel, Normalized, Product, Scaled, Sum
 from maxmargin.kernels.gram.far_rows import LENGTH_LIMIT
 from maxmargin.kernels.gram.operator import KernelGram
 from maxmargin.kernels.gram.sides import form_of, tileable
@@ -34,16 +34,7 @@ SPARSE_MIN_ROOM = 16
 
 @dataclass(frozen=True)
 class HalfMatrix:
-    """A symmetric matrix as strips of ``STRIP_ROWS`` rows, each from the column of its first row on.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.kernels.gram.matrices import HalfMatrix, squared_norms
-    >>> half = HalfMatrix.of(np.array([[2.0, 1.0], [1.0, 2.0]]))
-    >>> squared_norms([half], np.array([[1.0], [-1.0]]))
-    array([2.])
-    """
+    """A symmetric matrix as strips of ``STRIP_ROWS`` rows, each from the column of its first row on."""
 
     strips: tuple[Array, ...]
 
@@ -139,7 +130,7 @@ def _norms_of_many(halves: Sequence[HalfMatrix], B: Array, threads: int) -> Arra
 
 def composed(kernel: Kernel) -> bool:
     """Whether :func:`kernel_matrix` needs a second matrix for the parts of a sum or product."""
-    if isinstance(kernel, (Scaled, Columns)):
+    if isinstance(kernel, (Scaled, Columns, Normalized)):
         return composed(kernel.kernel)
     return isinstance(kernel, (Sum, Product))
 
@@ -151,6 +142,14 @@ def kernel_matrix(kernel: Kernel, X: Points, threads: int = 1) -> Array:
     if type(kernel) is Scaled:
         K = kernel_matrix(kernel.kernel, X, threads)
         K *= float(kernel.factor)
+        return K
+    if type(kernel) is Normalized:
+        K = kernel_matrix(kernel.kernel, X, threads)
+        scale = kernel._inverse_lengths(X)
+        for start in range(0, len(K), STRIP_ROWS):  # which stay in the cache
+            strip = K[start : start + STRIP_ROWS]
+            strip *= scale[start : start + STRIP_ROWS, None]
+            strip *= scale
         return K
     if type(kernel) is Sum:
         return _sum_matrix(kernel.kernels, X, threads)

@@ -34,11 +34,7 @@ def padded_slots(count: int) -> int:
 
 
 def _spread(
-    work: Callable[[int, int], None],
-    count: int,
-    threads: int,
-    stop: Stop | None = None,
-    products_per_row: int = 1,
+    work: Callable[[int, int], None], count: int, threads: int, stop: Stop | None = None, products_per_row: int = 1
 ) -> None:
     """Divide ``count`` rows into pieces of full tiles, and run them on the threads, with ``stop`` before each."""
     if count == 0:

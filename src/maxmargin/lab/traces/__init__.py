@@ -43,20 +43,12 @@ NEGATIVE_MAX_SHARE = 1e-9  # of the largest eigenvalue of K: a negative one beyo
 class Method:
     """A solver that can be watched.
 
-    Attributes
-    ----------
-    title : str
-        Its name in sentences.
-    steps : callable
-        From a lesson, and the number of steps for those that need to know it, to an iterator of steps.
-    limit : int
-        Steps after which it is stopped, unless the request says otherwise; 0 is forty times the number of points.
-    bounded : bool
-        Whether ``steps`` takes the number of steps.
-    hard : bool
-        Whether it can do without slack, C = inf.
-    indefinite : bool
-        Whether it bears a kernel that is none.
+    title: its name in sentences
+    steps: from a lesson, and the number of steps for those that need to know it, to an iterator of steps
+    limit: steps after which it is stopped, unless the request says otherwise; 0 is forty times the number of points
+    bounded: whether ``steps`` takes the number of steps
+    hard: whether it can do without slack, C = inf
+    indefinite: whether it bears a kernel that is none
     """
 
     title: str
@@ -82,31 +74,13 @@ SOLVERS: dict[str, Method] = {
 def trace(request: Mapping[str, Any], control: Run | None = None) -> dict[str, Any]:
     """A solver's way to the solution.
 
-    Parameters
-    ----------
-    request : mapping
-        ``points`` [[x, y, class], ...] of two classes, ``kernel``, ``C``, ``solver`` (one of ``SOLVERS``), ``tol``,
-        ``seed``, and ``max_iterations``, the step after which to stop.
-    control : Run, optional
-        Says when to stop.
-
-    Returns
-    -------
-    dict
-        ``frames`` and what they have in common: ``signs`` (y_i; a frame's signed coefficients are signs * alpha),
-        ``curves`` (columns over the frames), ``final`` (the production solver's solution), ``steps``, ``converged``
-        and ``ended`` in words. In a frame ``gradient`` is y_i f_i - 1, the slope of the dual objective along alpha_i,
+    request: ``points`` [[x, y, class], ...] of two classes, ``kernel``, ``C``, ``solver`` (one of ``SOLVERS``),
+        ``tol``, ``seed``, and ``max_iterations``, the step after which to stop
+    control: says when to stop
+    Returns ``frames`` and what they have in common: ``signs`` (y_i; a frame's signed coefficients are signs * alpha),
+        ``curves`` (columns over the frames), ``final`` (the production solver's solution), ``steps``, ``converged`` and
+        ``ended`` in words. In a frame ``gradient`` is y_i f_i - 1, the slope of the dual objective along alpha_i,
         ``chosen`` the points that the step is about, counted from 0 (its ``note`` counts from 1).
-
-    Examples
-    --------
-    >>> from maxmargin.lab.traces import trace
-    >>> points = [[-1, 0, 0], [-2, 1, 0], [1, 0, 1], [2, 1, 1]]
-    >>> answer = trace({"points": points, "kernel": "linear", "C": 10, "solver": "smo"})
-    >>> len(answer["frames"]), answer["frames"][-1]["w"], answer["converged"]
-    (2, [1.0, 0.0], True)
-    >>> print(answer["frames"][1]["note"])
-    SMO chose points 3 and 1: the objective gains most per unit at point 3, ...
     """
     control = control or Run()
     name = requests.choice(request, "solver", SOLVERS, "smo")
@@ -151,25 +125,9 @@ def trace(request: Mapping[str, Any], control: Run | None = None) -> dict[str, A
 def trace_values(request: Mapping[str, Any], control: Run | None = None) -> dict[str, Any]:
     """The decision function of one frame on a grid.
 
-    Parameters
-    ----------
-    request : mapping
-        ``points``, ``kernel`` as for :func:`trace`; ``alphas``, the signed coefficients, one a point; ``intercept``;
-        ``view`` and ``grid``.
-    control : Run, optional
-
-    Returns
-    -------
-    dict
-        ``values``: float32 in base64, row by row from y0 up; ``grid`` [nx, ny], ``low`` and ``high``.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.traces import trace_values
-    >>> request = {"points": [[0, 0, 0], [1, 0, 1]], "kernel": "linear", "alphas": [-2, 2], "intercept": -1}
-    >>> answer = trace_values({**request, "grid": [3, 2]})  # f(x, y) = 2 x - 1 where x is -1, 0, 1
-    >>> answer["grid"], answer["low"], answer["high"]
-    ([3, 2], -3.0, 1.0)
+    request: ``points``, ``kernel`` as for :func:`trace`; ``alphas``, the signed coefficients, one a point;
+        ``intercept``; ``view`` and ``grid``
+    Returns ``values``: float32 in base64, row by row from y0 up; ``grid`` [nx, ny], ``low`` and ``high``.
     """
     control = control or Run()
     X, _ = requests.points(request)

@@ -16,15 +16,7 @@ UNFINISHED = "The solver was stopped before it had converged: bring the points n
 
 
 def significant(values: Array, digits: int = 6) -> Array:
-    """Values rounded to so many digits, each by its own size.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.lab.traces.answers import significant
-    >>> significant(np.array([1234.5678, 0.000123456, 0.0]), 3).tolist()
-    [1230.0, 0.000123, 0.0]
-    """
+    """Values rounded to so many digits, each by its own size."""
     values = np.asarray(values, np.float64)
     size = np.abs(values)
     with np.errstate(all="ignore"):
@@ -53,15 +45,7 @@ def short(value: float | None, digits: int = 7) -> float | None:
 
 
 def encoded(values: Array) -> str:
-    """float32, little endian, row by row, in base64.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.lab.traces.answers import encoded
-    >>> encoded(np.array([1.0, 2.0]))
-    'AACAPwAAAEA='
-    """
+    """float32, little endian, row by row, in base64."""
     largest = float(np.finfo(np.float32).max)
     finite = np.nan_to_num(np.asarray(values, np.float64), nan=0.0, posinf=largest, neginf=-largest)
     return base64.b64encode(np.clip(finite, -largest, largest).astype("<f4").tobytes()).decode()

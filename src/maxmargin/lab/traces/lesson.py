@@ -33,22 +33,14 @@ STRIDE_FRAMES = 16
 class Lesson:
     """The problem.
 
-    Attributes
-    ----------
-    X : array of shape (n, 2)
-    y : array of shape (n,)
-        -1 and +1.
-    K : array of shape (n, n)
-    C : float
-        The penalty of slack; inf for a hard margin.
-    tol : float
-        The violation at which a solver may stop.
-    intercept : bool
-        Whether f has a constant b besides.
-    squared : bool
-        Whether slack costs its square, C sum_i max(0, 1 - y_i (f_i + b))^2.
-    seed : int
-        For solvers that draw points at random.
+    X: (n, 2)
+    y: (n,); -1 and +1
+    K: (n, n)
+    C: the penalty of slack; inf for a hard margin
+    tol: the violation at which a solver may stop
+    intercept: whether f has a constant b besides
+    squared: whether slack costs its square, C sum_i max(0, 1 - y_i (f_i + b))^2
+    seed: for solvers that draw points at random
     """
 
     X: Array
@@ -77,22 +69,13 @@ class Lesson:
 class Step:
     """One step of a solver.
 
-    Attributes
-    ----------
-    a : array of shape (n,)
-        y_i alpha_i after the step.
-    f : array of shape (n,)
-        K a, without the intercept.
-    note : str
-        The step in plain words.
-    chosen : tuple of int
-        The points that the step is about.
-    length : float or None
-        How far it went, in the solver's own measure.
-    b : float or None
-        The intercept, where the solver has one of its own.
-    more : dict
-        What only this solver knows, ready for JSON.
+    a: (n,); y_i alpha_i after the step
+    f: (n,); K a, without the intercept
+    note: the step in plain words
+    chosen: the points that the step is about
+    length: how far it went, in the solver's own measure
+    b: the intercept, where the solver has one of its own
+    more: what only this solver knows, ready for JSON
     """
 
     a: Array

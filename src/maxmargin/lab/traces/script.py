@@ -13,23 +13,8 @@ from maxmargin.lab import requests
 def script(state: Mapping[str, Any]) -> str:
     """The steps again, and the production solver's solution beside them.
 
-    Parameters
-    ----------
-    state : mapping
-        As for :func:`~maxmargin.lab.traces.trace`.
-
-    Returns
-    -------
-    str
-        Source that leaves the run in ``run`` and the model in ``model``.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.traces import script
-    >>> text = script({"points": [[-1, 0, 0], [1, 0, 1]], "kernel": "linear", "C": 1, "solver": "smo"})
-    >>> print(text[text.index("model") :])
-    model = SVC(C=1.0, kernel="linear", tol=1e-07).fit(X, y)
-    ...
+    state: as for :func:`~maxmargin.lab.traces.trace`
+    Returns source that leaves the run in ``run`` and the model in ``model``.
     """
     from maxmargin.lab.script import call, heading, literal, value_text
     from maxmargin.lab.traces import SOLVERS, TRACE_MAX_POINTS, TRACE_MAX_STEPS, two_classes

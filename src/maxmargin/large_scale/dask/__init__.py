@@ -10,37 +10,19 @@ and adds up the arrays that they return. Nothing of Dask is imported before a na
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-_WHERE = {
-    "LinearSVC": "linear",
-    "NystroemRidge": "nystroem",
-    "NystroemSVC": "nystroem",
-    "NystroemSVR": "nystroem",
-}
-__all__ = ["LinearSVC", "NystroemRidge", "NystroemSVC", "NystroemSVR"]
+import lazy_loader
 
-if TYPE_CHECKING:
-    from maxmargin.large_scale.dask.linear import LinearSVC
-    from maxmargin.large_scale.dask.nystroem import NystroemRidge, NystroemSVC, NystroemSVR
+_public, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _WHERE:
-        raise AttributeError(f"module 'maxmargin.large_scale.dask' has no attribute {name!r}")
     try:
-        module = importlib.import_module(f"maxmargin.large_scale.dask.{_WHERE[name]}")
+        return _public(name)
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in ("dask", "distributed"):
             raise
         raise ImportError(
             f"maxmargin.large_scale.dask needs {error.name}, which is not installed: pip install 'maxmargin[dask]'"
         ) from error
-    value = getattr(module, name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})

@@ -45,10 +45,7 @@ def connected(client: Any = None) -> Iterator[distributed.Client]:
         except ValueError:
             with (
                 distributed.LocalCluster(
-                    n_workers=1,
-                    threads_per_worker=effective_threads(None),
-                    processes=False,
-                    dashboard_address=":0",
+                    n_workers=1, threads_per_worker=effective_threads(None), processes=False, dashboard_address=":0"
                 ) as cluster,
                 distributed.Client(cluster, set_as_default=False) as own,
                 own.as_current(),
@@ -163,15 +160,6 @@ def on_cluster(estimator: Any, X: Points, y: Array, address: str | None = None) 
     estimator: LinearSVC, NystroemSVC, NystroemSVR or NystroemRidge of the library; its parameters are taken over
     address: of the scheduler, "tcp://host:8786"; without it a cluster in this process
     Returns the fitted estimator, of the same class.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from maxmargin import LinearSVC
-    >>> from maxmargin.large_scale.dask.cluster import on_cluster
-    >>> X, y = load_iris(return_X_y=True)
-    >>> on_cluster(LinearSVC(), X, y).score(X, y) > 0.9
-    True
     """
     kinds = [getattr(cluster_estimators, name) for name in cluster_estimators.__all__]
     kind = next((kind for kind in kinds if kind._local is type(estimator)), None)

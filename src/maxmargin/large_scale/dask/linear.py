@@ -49,10 +49,6 @@ class LinearSVC(ClusterClassifier, ClassifierMixin, Estimator):  # the mixin bef
     solution is accurate to machine precision, because the last Newton step is cheap; with the hinge loss it is accurate
     to ``tol``.
 
-    See Also
-    --------
-    maxmargin.LinearSVC : Rows in memory, or a stream of them (``fit_stream``).
-
     Examples
     --------
     >>> import dask.array as da

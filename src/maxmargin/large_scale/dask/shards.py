@@ -48,14 +48,7 @@ def _counted(count: int, name: str) -> str:
 
 @dataclass
 class Traffic:
-    """What moved between client and workers.
-
-    Examples
-    --------
-    >>> from maxmargin.large_scale.dask.shards import Traffic
-    >>> print(Traffic(workers=2, partitions=8, steps=30, sent=120_000, received=900_000))
-    2 workers, 8 partitions: 30 map-reduce steps, 120.0 kB sent, 900.0 kB received
-    """
+    """What moved between client and workers."""
 
     workers: int = 0
     partitions: int = 0

@@ -69,17 +69,7 @@ class Summary:
 
 
 def weighted_sums(X: Array, w: Array, mean: Array | None) -> Array:
-    """sum_i w_i x_i of each column or, around a mean, sum_i w_i (x_i - mean)^2; no copies of X are made.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.large_scale.dask.training import weighted_sums
-    >>> weighted_sums(np.array([[1.0], [4.0]]), np.array([2.0, 1.0]), None)
-    array([6.])
-    >>> weighted_sums(np.array([[1.0], [4.0]]), np.array([2.0, 1.0]), np.array([2.0]))
-    array([6.])
-    """
+    """sum_i w_i x_i of each column or, around a mean, sum_i w_i (x_i - mean)^2; no copies of X are made."""
     sums = np.zeros(X.shape[1])
     around = np.zeros(X.shape[1]) if mean is None else np.require(mean, np.float64, ["C", "A"])
     rows_per_call = max(1, SUMS_MAX_ENTRIES // max(1, X.shape[1]))

@@ -38,20 +38,14 @@ class LocalOracle:
     strides: tuple[int, ...] = (16, 4)
 
     def __init__(
-        self,
-        rows: RowTiles,
-        targets: Targets,
-        threads: int = 1,
-        stop: Stop | None = None,
-        *,
-        stride: int = 1,
+        self, rows: RowTiles, targets: Targets, threads: int = 1, stop: Stop | None = None, *, stride: int = 1
     ) -> None:
         self.rows, self.targets, self.threads, self.stop, self.stride = rows, targets, threads, stop, stride
         h = rows.height
         self.tiles = [slice(s, min(s + h, rows.n)) for s in range(0, rows.n, h * stride)]
         self.places = np.concatenate(([0], np.cumsum([t.stop - t.start for t in self.tiles]))).astype(np.int64)
         self.n, self.columns, self.outputs = int(self.places[-1]), rows.columns, targets.outputs
-        self.raised = rows.n / max(1, self.n)
+        self.weight_factor = rows.n / max(1, self.n)
         self.loss = SmoothedLoss(Hinge())
         self.passes = 0.0
         self.F = np.zeros((self.n, self.outputs))
@@ -76,7 +70,7 @@ class LocalOracle:
         """Targets, weights and centres of tile t."""
         y, c = self.targets.tile(self.tiles[t])
         centre = None if self.centre is None else self.centre[self._place(t)]
-        return y, c if self.stride == 1 else c * self.raised, centre
+        return y, c if self.stride == 1 else c * self.weight_factor, centre
 
     def _summed(self, work: Callable[..., None], *shapes: tuple[int, ...], kernel: bool = True) -> list[Array]:
         """The sums, of these shapes, of what ``work(t, *sums)`` adds for every tile."""

@@ -166,15 +166,9 @@ class DenseRows:
 class Path:
     """The iterates: :meth:`gather` the present one, evaluate it, and :meth:`step` to the next.
 
-    Attributes
-    ----------
-    beta : array
-        Multipliers strictly inside their boxes.
-    offset : float
-        lambda; in linear problems minus the intercept of the system's own columns.
-    n_iter : int
-    length : float
-        Of the last step.
+    beta: multipliers strictly inside their boxes
+    offset: lambda; in linear problems minus the intercept of the system's own columns
+    length: of the last step
     """
 
     def __init__(self, start: PathStart, system: RowSystem) -> None:

@@ -86,7 +86,7 @@ class NormalSystem:
 
     def gather(self, work: Pass, V: Array) -> Right:
         design, S = self.design, self._moments(work, V)
-        self.border, right, up, down = design.settled(S).T
+        self.border, right, up, down = design.with_constant(S).T
         self.tau, total, self.total_up, self.total_down = (float(value) for value in S[-1])
         self.up, self.down = up, down
         self.sums = self._of(up + down)
@@ -141,7 +141,7 @@ class NormalSystem:
             design.tile_sums(rows, V[:, rows], S)
 
         (S,) = design.summed(both, (design.columns + 1, 2))
-        sums = design.settled(S)
+        sums = design.with_constant(S)
         return (sums[:, 0], float(S[-1, 0])), (sums[:, 1], float(S[-1, 1]))
 
     def to(self, work: Pass) -> None:

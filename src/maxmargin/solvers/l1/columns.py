@@ -34,17 +34,6 @@ class Columns:
     """The columns of X, those of a dense one minus ``shift``.
 
     A sparse X is read through its CSC form, a dense one through its rows.
-
-    Examples
-    --------
-    >>> import numpy as np, scipy.sparse as sp
-    >>> from maxmargin.runtime.control import Control
-    >>> from maxmargin.problems.l1 import L1Problem
-    >>> from maxmargin.solvers.l1.columns import Columns
-    >>> X = sp.csr_matrix([[1.0, 2.0], [3.0, 4.0]])
-    >>> columns = Columns(L1Problem(X, np.array([-1.0, 1.0]), np.ones(2)), None, Control())
-    >>> columns.slopes(np.array([1.0, 10.0]), np.array([False, True]))
-    array([ 0., 42.])
     """
 
     def __init__(self, problem: L1Problem, shift: Array | None, control: Control) -> None:

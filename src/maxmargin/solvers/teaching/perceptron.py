@@ -46,13 +46,9 @@ class Epoch:
 class PerceptronRun:
     """The state of a run on one binary problem.
 
-    Parameters
-    ----------
-    v : array of shape (n_features + 1,)
-        Where to start: w and then b.
-    eta : float
-        The step.
-    fit_intercept, average : bool"""
+    v: (n_features + 1,); where to start: w and then b
+    eta: the step
+    """
 
     v: Array
     eta: float = 1.0

@@ -53,19 +53,9 @@ def quotas(method: str, codes: Array, n_classes: int, n_support: float) -> Array
 def stratified_folds(codes: Array, n_classes: int, count: int = N_FOLDS, quota: Array | int | None = None) -> Folds:
     """Deal rows of each class to the folds in turn, in an order that is drawn once and for all.
 
-    Parameters
-    ----------
-    codes : array of int
-        The class of each row.
-    n_classes : int
-    count : int, default=5
-        The number of folds.
-    quota : int, array of shape (n_classes,) or None, default=None
-        The rows of a class that are evaluated, at most; None for all.
-
-    Returns
-    -------
-    Folds
+    codes: the class of each row
+    count: the number of folds
+    quota: (n_classes,); the rows of a class that are evaluated, at most; None for all
     """
     of_row, factor = np.full(len(codes), -1), np.ones(len(codes))
     order = np.random.RandomState(0).permutation(len(codes))

@@ -45,14 +45,14 @@ MATRIX_MIN_ROWS, MATRIX_MAX_ROWS = 512, 3072  # whose kernel values are held in 
 SOLVER = ActiveSet(smallest=512)  # smaller working sets than for a fit of all rows: fewer variables move
 
 
-class _AllRows:
+class _FullModel:
     """The model of all rows, and what its folds need of it."""
 
     def __init__(
-        self, problem: DualProblem, gram: Gram, a: Array, f: Array, folds: Array, judged: Array, control: Control
+        self, problem: DualProblem, gram: Gram, a: Array, f: Array, folds: Array, evaluated: Array, control: Control
     ) -> None:
         self.problem, self.gram, self.a, self.f = problem, gram, a, f
-        self.folds, self.judged, self.control = folds, judged, control
+        self.folds, self.evaluated, self.control = folds, evaluated, control
         self.count = int(folds.max(initial=-1)) + 1
         self.gradient = problem.gradient(f, a)
         self.offset = optimality.offsets(problem, a, self.gradient)
@@ -86,16 +86,16 @@ class _AllRows:
 
 
 def kernel_values(
-    problem: DualProblem, gram: Gram, a: Array, f: Array, folds: Array, judged: Array, control: Control
+    problem: DualProblem, gram: Gram, a: Array, f: Array, folds: Array, evaluated: Array, control: Control
 ) -> Array:
     """Decision values of a binary kernel model for the rows of its problem, each from a model without its fold: in
-    units of the margin, intercept included. ``a`` is its solution and f = K a; ``judged`` are the rows whose values are
-    wanted.
+    units of the margin, intercept included. ``a`` is its solution and f = K a; ``evaluated`` marks the rows whose
+    values are needed.
 
-    Rows of fold -1, which are in every model, and rows that are not judged get the value of the model of all rows; NaN
-    where the fit was stopped before."""
-    full = _AllRows(problem, gram, a, f, folds, judged, control)
-    n, some = problem.n_rows, judged & (folds >= 0)
+    Rows of fold -1, which are in every model, and rows that are not evaluated get the value of the model of all rows;
+    NaN where the fit was stopped before."""
+    full = _FullModel(problem, gram, a, f, folds, evaluated, control)
+    n, some = problem.n_rows, evaluated & (folds >= 0)
     values = (f + problem.scalars(full.offset).intercept) / full.unit
     values[some] = np.nan
     if n <= SMALL_PROBLEM_MAX_ROWS and gram.single_is_exact:
@@ -114,7 +114,7 @@ def kernel_values(
         return values
     band = max(BAND_MAX_DISTANCE * full.unit, 2.0 * band)
     for k in range(full.count):
-        wanted = np.flatnonzero((folds == k) & judged)
+        wanted = np.flatnonzero((folds == k) & evaluated)
         if control.stop() is not None:
             break
         if len(wanted):
@@ -122,8 +122,8 @@ def kernel_values(
     return values
 
 
-def _by_matrix(full: _AllRows, rows: Array, band: float, values: Array) -> bool:
-    """Set the values of all judged rows, by a matrix of the rows that take part; whether the band was wide enough."""
+def _by_matrix(full: _FullModel, rows: Array, band: float, values: Array) -> bool:
+    """Set the values of the evaluated rows by a matrix of the rows that take part; whether the band was wide enough."""
     problem, a, f, totals = full.problem, full.a, full.f, full.totals()
     others = a != 0
     others[rows] = False
@@ -146,9 +146,9 @@ def _by_matrix(full: _AllRows, rows: Array, band: float, values: Array) -> bool:
         if np.mean(drift < band) < BAND_MIN_SHARE:
             return False
         b, unit = problem.scalars(offset).intercept, _unit(problem, offset)
-        values[kept_rows] = np.where(held[kept_rows] & full.judged[kept_rows], (new + b) / unit, values[kept_rows])
+        values[kept_rows] = np.where(held[kept_rows] & full.evaluated[kept_rows], (new + b) / unit, values[kept_rows])
         held[kept_rows] = False
-        far, change = np.flatnonzero(held & full.judged), problem.sign[kept_rows] * (x - a[kept_rows])
+        far, change = np.flatnonzero(held & full.evaluated), problem.sign[kept_rows] * (x - a[kept_rows])
         moved = np.flatnonzero(change)
         columns, change = np.concatenate((kept_rows[moved], lost)), np.concatenate((change[moved], loss))
         moves = full.gram.product(columns, change, far, single=True) if len(columns) and len(far) else 0.0
@@ -156,7 +156,7 @@ def _by_matrix(full: _AllRows, rows: Array, band: float, values: Array) -> bool:
     return True
 
 
-def _one_fold(full: _AllRows, k: int, wanted: Array, distance: Array, band: float) -> tuple[Array, float]:
+def _one_fold(full: _FullModel, k: int, wanted: Array, distance: Array, band: float) -> tuple[Array, float]:
     """The values of some of the held-out rows, and the band that turned out to be wide enough."""
     problem, gram, a, f, control = full.problem, full.gram, full.a, full.f, full.control
     rest = np.flatnonzero(full.folds != k)

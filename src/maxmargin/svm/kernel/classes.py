@@ -189,26 +189,25 @@ def _coefficient_table(
     context: FitContext, labels: Labels, formulation: Formulation, found: BinaryProblems
 ) -> CoefficientTable:
     """The coefficients of all problems, one line per task, or in LIBSVM's layout of pairs."""
-    solved, scale, sizes = found.solved, found.solved.outcome.scale, found.solved.sizes
-    rows, lines = solved.rows, len(found.intercept)
-    line: Array | int = 0
+    solved, scale, lines = found.solved, found.solved.outcome.scale, len(found.intercept)
+    used = np.flatnonzero(solved.coefficient)
+    rows, coefficient = solved.rows[used], solved.coefficient[used]
+    problem = np.searchsorted(solved.at, used, side="right") - 1
+    line = found.tasks[problem] if lines > 1 else 0
     if labels.has_pairs:
         first, second = pair_classes(labels.n_classes)
-        i, j = np.repeat(first[found.tasks], sizes), np.repeat(second[found.tasks], sizes)
+        i, j = first[found.tasks][problem], second[found.tasks][problem]
         line, lines = np.where(context.target[rows] == i, j - 1, i), labels.n_classes - 1
-    elif lines > 1:
-        line = np.repeat(found.tasks, sizes)
     values = np.zeros((lines, context.n))
-    scaled = bool((scale != 1.0).any())
-    values[line, rows] = solved.coefficient * np.repeat(scale, sizes) if scaled else solved.coefficient
+    values[line, rows] = coefficient * scale[problem]
     if not context.merged:
         return CoefficientTable(values, pairs=labels.has_pairs)
-    filled, size = np.zeros_like(values), np.abs(solved.coefficient)
-    filled[line, rows] = np.divide(size, solved.bound, out=np.zeros_like(size), where=solved.bound > 0)
+    filled, size, bound = np.zeros_like(values), np.abs(coefficient), solved.bound[used]
+    filled[line, rows] = np.divide(size, bound, out=np.zeros_like(size), where=bound > 0)
     bounds = formulation.bounds(labels.input_weight)[None, :]
-    if scaled:
+    if (scale != 1.0).any():
         factor = np.ones_like(values)
-        factor[line, rows] = np.repeat(scale, sizes)
+        factor[line, rows] = scale[problem]
         bounds = bounds * factor[:, context.rows.member_of]
     return CoefficientTable(values, filled, bounds, labels.has_pairs)
 

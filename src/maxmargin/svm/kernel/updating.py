@@ -60,10 +60,12 @@ class UpdateMixin:
             if y is None:
                 raise ValueError(f"learn needs y, the targets of the new rows; {type(self).__name__} has targets.")
             target = check_targets(y, X.shape[0], numeric=self._kind in TWO_SIDED)
+            target = _labels_like(target, rows.target)
         sparse = sp.issparse(rows.X) or sp.issparse(X)
         points = sp.vstack([rows.X, X], format="csr") if sparse else np.concatenate([rows.X, X])
         everything = InputRows(points, np.concatenate([rows.target, target]), np.concatenate([rows.weight, weights]))
-        return self._updated(everything, self._start(rows))
+        origin = np.concatenate([np.arange(rows.X.shape[0]), np.full(X.shape[0], -1)])
+        return self._updated(everything, self._start(rows, origin))
 
     @all_or_nothing
     def forget(self, rows: Any) -> Self:
@@ -87,12 +89,12 @@ class UpdateMixin:
         if not keep.any():
             raise ValueError(f"rows names all {len(keep):,} training rows: at least one must remain.")
         kept = InputRows(given.X[keep], given.target[keep], given.weight[keep])
-        return self._updated(kept, self._start(given))
+        return self._updated(kept, self._start(given, np.flatnonzero(keep)))
 
-    def _start(self, rows: InputRows) -> WarmStart | None:
-        """The solution of the last fit, which was over these rows."""
+    def _start(self, rows: InputRows, origin: Array) -> WarmStart | None:
+        """The solution of the last fit, which was over these rows; ``origin`` says which of them today's rows are."""
         last: WarmStart | None = self._last_fit  # type: ignore[attr-defined]
-        return None if last is None else last.over(rows)
+        return None if last is None else last.over(rows, origin)
 
     def _checked_rows(self, method: str) -> InputRows:
         """The rows of the last fit, or why they are not there."""
@@ -114,6 +116,20 @@ class UpdateMixin:
         if not same:
             raise ValueError(f"X has been changed in place since fit, so that {method} would mix two sets. Use fit.")
         return rows
+
+
+def _labels_like(labels: Array, known: Array) -> Array:
+    """New labels as those that are known: text or numbers, and in the type of these where it holds them."""
+    text = [isinstance(some[0], (str, bytes)) for some in (labels, known)]
+    if text[0] != text[1]:
+        kind = "text" if text[1] else "numbers"
+        raise ValueError(
+            f"y has the label {labels[0]!r}, but the labels of the model are {kind}, like {known[0]!r}: give {kind}."
+        )
+    if text[0] or labels.dtype == known.dtype:
+        return labels
+    same = labels.astype(known.dtype)
+    return same if np.array_equal(same, labels) else labels
 
 
 def _checked_places(rows: Any, n: int) -> Array:

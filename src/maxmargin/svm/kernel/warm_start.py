@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from maxmargin.kernels import Kernel
 from maxmargin.kernels.gram.sides import form_of
 from maxmargin.problems.dual import DualProblem
-from maxmargin.runtime.canonical_rows import MIXING_FACTOR, places_among
+from maxmargin.runtime.canonical_rows import MIXING_FACTOR, CanonicalRows, places_among
 from maxmargin.runtime.validation import Array, Points
 from maxmargin.svm.kernel.context import FitContext, InputRows
 from maxmargin.svm.kernel.last_pairs import FoundPairs, LastPairs
@@ -38,12 +38,14 @@ class StoredVariables:
 class WarmStart:
     """The solutions of a fit."""
 
-    identity: Array  # content and target of each canonical row, as one number
+    rows: CanonicalRows
+    target: Array  # of each canonical row
     variables: Sequence[StoredVariables]  # one per problem; of a joint problem, one with a line per class
     kernel: Kernel | None = None  # resolved, where the fitted values are those of its values alone
-    representative: Array | None = None  # an input row of each canonical row
-    given: InputRows | None = None  # the input rows, where they are at hand
     pairs: LastPairs | None = None  # the same solutions of a batch of pairs of classes
+    # given, origin: the input rows, where they are at hand, and which of them the next fit's rows are, -1 of new ones
+    given: InputRows | None = None
+    origin: Array | None = None
 
     @classmethod
     def of(cls, context: FitContext, models: Sequence[BinaryModel]) -> WarmStart:
@@ -51,24 +53,23 @@ class WarmStart:
         variables = [
             StoredVariables(m.problem.kind, m.rows, m.solution.a.reshape(_per_row(m.problem), -1), m.f) for m in models
         ]
-        kernel = context.kernel if context.centre is None else None
-        return cls(_identity(context), variables, kernel, context.rows.representative)
+        return cls(context.rows, context.target, variables, _kernel_of_values(context))
 
     @classmethod
     def of_pairs(cls, context: FitContext, solved: Solved) -> WarmStart:
         """The solutions of a batch of pairs of classes."""
-        kernel = context.kernel if context.centre is None else None
         pairs = LastPairs.of(context, solved)
-        return cls(_identity(context), [], kernel, context.rows.representative, pairs=pairs)
+        return cls(context.rows, context.target, [], _kernel_of_values(context), pairs)
 
     @classmethod
     def of_joint(cls, context: FitContext, rows: Array, A: Array) -> WarmStart:
         """The solution of a joint problem over some of the rows."""
-        return cls(_identity(context), [StoredVariables("joint", rows, A.T)])
+        return cls(context.rows, context.target, [StoredVariables("joint", rows, A.T)])
 
-    def over(self, given: InputRows) -> WarmStart:
-        """The same with the input rows of the last fit at hand."""
-        return replace(self, given=given)
+    def over(self, given: InputRows, origin: Array) -> WarmStart:
+        """The same with the input rows of the last fit at hand, for a fit to rows of which it is known where they were
+        among these."""
+        return replace(self, given=given, origin=origin)
 
     def joint_start(self, context: FitContext, rows: Array, n_classes: int) -> Array | None:
         """A start of a joint problem over these rows, one column per class."""
@@ -98,26 +99,33 @@ class WarmStart:
         last = self.pairs
         if last is None or not last.matches(context, posed):
             return None, None
-        found = last.found(context, posed, self._places(context))
-        return found.start(), self._known_values(context, last, found)
+        found = last.found(posed, self._places(context))
+        return found.start(), self._known_values(context, found)
 
-    def _known_values(self, context: FitContext, last: LastPairs, found: FoundPairs) -> tuple[Array, Array] | None:
+    def _known_values(self, context: FitContext, found: FoundPairs) -> tuple[Array, Array] | None:
         if not self._same_values(context) or context.X.dtype == object:
             return None
-        gone, points = found.gone, None
-        if len(gone.rows):
-            if self.given is None or self.representative is None:
-                return None
-            points = _in_form(self.given.X[self.representative[gone.rows]], context.X)
-        return found.values, found.fitted(context, points)
+        given = self.given
+        if given is None and len(found.gone.row):
+            return None
+
+        def last_points(rows: Array) -> Points:
+            assert given is not None
+            return _in_form(given.X[self.rows.representative[rows]], context.X)
+
+        return found.values, found.fitted(context, last_points)
 
     def _places(self, context: FitContext) -> Array:
         """The place that each canonical row had in the last fit; -1 where it is new."""
-        return places_among(self.identity, _identity(context))
+        if self.origin is None:
+            return places_among(_identity(self.rows, self.target), _identity(context.rows, context.target))
+        at = self.origin[context.rows.representative]
+        places = np.where(at >= 0, self.rows.member_of[at], -1)
+        return np.where(self.target[places] == context.target, places, -1)  # codes change with the classes
 
     def _known(self, stored: StoredVariables, places: Array, rows: Array) -> tuple[Array, Array]:
         """The stored variables of rows that are known, zeros of the others; and the columns they are from, or -1."""
-        column = np.full(len(self.identity) + 1, -1)  # the last one is that of new rows
+        column = np.full(len(self.target) + 1, -1)  # the last one is that of new rows
         column[stored.rows] = np.arange(len(stored.rows))
         at = column[places[rows]]
         known = at >= 0
@@ -142,9 +150,9 @@ class WarmStart:
         gone = np.flatnonzero(left & (coefficient != 0))
         points: Points = context.X[:0]
         if len(gone):
-            if self.given is None or self.representative is None:
+            if self.given is None:
                 return None
-            points = _in_form(self.given.X[self.representative[stored.rows[gone]]], context.X)
+            points = _in_form(self.given.X[self.rows.representative[stored.rows[gone]]], context.X)
         known = np.flatnonzero(at >= 0)
         return LastSolution(values.ravel(), known, stored.f[at[known]], points, coefficient[gone])
 
@@ -161,8 +169,13 @@ def _per_row(problem: DualProblem) -> int:
     return problem.n_variables // problem.n_rows
 
 
-def _identity(context: FitContext) -> Array:
+def _kernel_of_values(context: FitContext) -> Kernel | None:
+    """The kernel, if kernel values depend on nothing else."""
+    return context.kernel if context.centre is None else None
+
+
+def _identity(rows: CanonicalRows, target: Array) -> Array:
     """Content and target of each canonical row in one number."""
-    bits = np.ascontiguousarray(context.target, np.float64).view(np.uint64)
-    identity: Array = context.rows.key ^ (bits * MIXING_FACTOR)
+    bits = np.ascontiguousarray(target, np.float64).view(np.uint64)
+    identity: Array = rows.key ^ (bits * MIXING_FACTOR)
     return identity

@@ -18,11 +18,7 @@ from maxmargin.svm.linear.rows import TrainingRows
 
 
 def calibrate_one_vs_rest(
-    goal: CalibrationGoal,
-    rows: TrainingRows,
-    weight: Array,
-    models: Sequence[SolvedProblem | None],
-    control: Control,
+    goal: CalibrationGoal, rows: TrainingRows, weight: Array, models: Sequence[SolvedProblem | None], control: Control
 ) -> Calibration:
     """One model for two classes, one per class for more; ``weight`` are the samples' own weights."""
     folds, solved, columns, own = goal.folds.of_row, [], [], []

@@ -87,11 +87,6 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
     stream_report_ : StreamReport
         The report of ``fit_stream``, with an error estimate from held-out rows.
 
-    See Also
-    --------
-    SVC : Any kernel.
-    maxmargin.compare_solvers : All solvers on one problem.
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris

@@ -45,13 +45,6 @@ def check_monotonic_classes(monotonic_cst: Any, classes: Array) -> None:
 def coefficient_bounds(estimator: Any, n_features: int) -> tuple[Array, Array] | None:
     """The lower and upper bounds of all coefficients; None where there are none. The estimator has checked X, and knows
     the names of its columns if they have any.
-
-    Examples
-    --------
-    >>> from maxmargin import LinearSVR
-    >>> from maxmargin.svm.linear.coef_bounds import coefficient_bounds
-    >>> coefficient_bounds(LinearSVR(monotonic_cst=[1, 0], coef_bounds=(-2.0, 2.0)), 2)
-    (array([ 0., -2.]), array([2., 2.]))
     """
     if not has_bounds(estimator):
         return None

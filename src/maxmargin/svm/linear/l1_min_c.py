@@ -22,12 +22,7 @@ __all__ = ["l1_min_c"]
 
 
 def l1_min_c(
-    X: Any,
-    y: Any,
-    *,
-    loss: str = "squared_hinge",
-    fit_intercept: bool = True,
-    intercept_scaling: float | None = None,
+    X: Any, y: Any, *, loss: str = "squared_hinge", fit_intercept: bool = True, intercept_scaling: float | None = None
 ) -> float:
     """Compute the largest C for which all coefficients of an L1-penalised linear classifier are zero.
 

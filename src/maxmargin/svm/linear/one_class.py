@@ -66,10 +66,6 @@ class LinearOneClassSVM(RegionMixin, LinearFunction, Estimator):
     A point exactly on the boundary counts as inside. If every halfspace with enough points contains the origin, the
     model is constant: w and rho are zero, every point is inside, and a warning is issued.
 
-    See Also
-    --------
-    OneClassSVM : Any kernel.
-
     Examples
     --------
     >>> from maxmargin import LinearOneClassSVM

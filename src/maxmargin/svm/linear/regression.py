@@ -80,11 +80,6 @@ class LinearSVR(PredictorMixin, MultiOutputMixin, RegressorMixin, Estimator):
         Number of iterations.
     {n_features_in_, feature_names_in_, report_, history_}
 
-    See Also
-    --------
-    SVR : Any kernel.
-    LinearSVC : The classifier.
-
     Examples
     --------
     >>> import numpy as np

@@ -33,8 +33,8 @@ from maxmargin.svm.models.multiclass import PairTable
 from maxmargin.svm.models.terms import compiled_expansion, sparse_kernel_values
 
 SIDE_MAX_ROWS = 4096  # rows that are brought into tile form at a time: 64 MB of float64 at 2,000 columns
-FEW_MAX_PRODUCTS = 1e6  # multiplications up to which preparing tiles and threads costs more than the values
-FEW_SPARSE_ROWS = 16  # CSR rows up to which a product by columns of the anchors costs less than preparing tiles
+COMPILED_MAX_PRODUCTS = 1e6  # multiplications up to which preparing tiles and threads costs more than the values
+COMPILED_SPARSE_MAX_ROWS = 16  # CSR rows up to which a product by columns of the anchors costs less than tiles
 LARGEST_ENTRY = 1e140  # of a row whose sums of squares cannot overflow
 ROUGH_MIN_PRODUCTS = 2e8  # multiplications from which float32 with a check of doubtful rows is faster
 KEEP_BYTES = 32e6  # packed support vectors up to this size are kept from one call to the next
@@ -130,10 +130,10 @@ class KernelExpansion:
     def decision_of_few(self, X: Points) -> Array | None:
         """f(x) of each of a few rows, by the compiled function; None for more rows, and for other kernels. CSR rows of
         few columns are converted to dense, so that their values have the same bits."""
-        if X.shape[0] * float(math.prod(self.anchors.shape)) <= FEW_MAX_PRODUCTS and self._compiled is not None:
+        if X.shape[0] * float(math.prod(self.anchors.shape)) <= COMPILED_MAX_PRODUCTS and self._compiled is not None:
             values: Array = self._compiled.decision(np.ascontiguousarray(_dense(X), np.float64))
             return values
-        if not sp.issparse(X) or X.shape[0] > FEW_SPARSE_ROWS or self._sparse_values is None:
+        if not sp.issparse(X) or X.shape[0] > COMPILED_SPARSE_MAX_ROWS or self._sparse_values is None:
             return None
         starts, columns, entries = csr_arrays(X)
         entries = entries.astype(np.float64, copy=False)

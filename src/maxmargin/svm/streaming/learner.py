@@ -88,32 +88,13 @@ REPORT_SECONDS = 5.0  # seconds between two lines of verbose=True inside an epoc
 class Stream:
     """The state of a stream; the arrays change with each row.
 
-    Attributes
-    ----------
-    U, Z : arrays of shape (n_features + 1, n_models)
-        u and z of every model; the last row is that of the intercept. Two classes have one model, more one each;
-        if new classes may occur and the intercept is not free, there is one more for them.
-    totals : array of shape (n_classes,)
-        Weight of each class so far.
-    numbers : array of shape (11,)
-        The entries of ``SUMS``; :attr:`sums` has them by name.
-    is_open : bool
-        Whether new classes may occur.
-    intercept : {"free", "penalised", "none"}
-    scaling : float
-        s of a penalised intercept.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.svm.streaming.learner import Stream
-    >>> X, codes = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([0, 0, 1, 1])
-    >>> stream = Stream.empty(n_features=1, n_classes=2, size=4.0)
-    >>> for _ in range(1000):
-    ...     stream.learn(X, codes, np.ones(4), C=1.0)
-    >>> coef, intercept = stream.mean()
-    >>> bool(abs(coef[0, 0] - 0.8) < 0.02)  # the minimum of 1/2 w^2 + 2 (1 - w)^2
-    True
+    U, Z: (n_features + 1, n_models); u and z of every model; the last row is that of the intercept. Two classes have
+        one model, more one each; if new classes may occur and the intercept is not free, there is one more for them.
+    totals: (n_classes,); weight of each class so far
+    numbers: (11,); the entries of ``SUMS``; :attr:`sums` has them by name
+    is_open: whether new classes may occur
+    intercept: {"free", "penalised", "none"}
+    scaling: s of a penalised intercept
     """
 
     U: Array

@@ -35,31 +35,12 @@ def estimate(
 ) -> Estimate:
     """The error of a model on held-out rows.
 
-    Parameters
-    ----------
-    values : array of shape (h, models)
-        Decision values.
-    codes, predicted : arrays of shape (h,)
-        The class of each row, and the one it is taken for.
-    weights : array of shape (h,)
-    factor : array of shape (n_classes,)
-        Weights of the classes.
-    squared : bool
-        The squared hinge, or the hinge.
-    penalty : float
-        lambda/2 |w|^2 of all models.
-
-    Returns
-    -------
-    Estimate
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.svm.streaming.report import estimate
-    >>> values, codes = np.array([[-1.0], [0.0], [1.0], [-1.0]]), np.array([0, 0, 1, 1])
-    >>> estimate(values, codes, codes, np.ones(4), np.ones(2), squared=False, penalty=0.25).objective
-    1.0
+    values: (h, models); decision values
+    codes, predicted: (h,); the class of each row, and the one it is taken for
+    weights: (h,)
+    factor: (n_classes,); weights of the classes
+    squared: the squared hinge, or the hinge
+    penalty: lambda/2 |w|^2 of all models
     """
     models = values.shape[1]
     of = np.arange(models) if models > 1 else np.ones(1, int)

@@ -180,7 +180,7 @@ const nextFrame = () => new Promise(requestAnimationFrame);
 
 /** "1e3", "0,5", "−2", "inf" or "∞" as a number; null if it is none. */
 export function parseNumber(text, infinite = false) {
-  const plain = text.trim().replace("−", "-").replace(",", ".").toLowerCase();
+  const plain = text.trim().replaceAll("−", "-").replace(",", ".").toLowerCase();
   if (["inf", "infinity", "∞", "+inf"].includes(plain)) return infinite ? Infinity : null;
   if (!/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/.test(plain)) return null;
   return Number.isFinite(Number(plain)) ? Number(plain) : null;

@@ -303,12 +303,7 @@ def _report_batch(control: Control, solved: Solved) -> None:
 
 def _report(control: Control, steps: int, certificate: Certificate, n_support: int) -> None:
     control.report(
-        steps,
-        certificate.violation,
-        n_support,
-        primal=certificate.primal,
-        dual=certificate.dual,
-        norm=certificate.norm,
+        steps, certificate.violation, n_support, primal=certificate.primal, dual=certificate.dual, norm=certificate.norm
     )
 
 

@@ -61,10 +61,14 @@ export function createLearning(ctx, model, changed) {
     className: "unit",
     choices: [
       { value: "C", title: "Error along C", content: ["C"] },
-      { value: "gamma", title: "Error along σ, the width of the Gaussian", content: ["σ"] },
+      { value: "gamma", title: "Error along the width of the kernel", content: ["width"] },
     ],
     onchange: () => ask(),
   });
+  /** The widths of kernels as the page gives them: only that of the Gaussian has a sigma. */
+  const inSigma = () => ctx.settings.width === "sigma" && wanted?.kernel.name === "rbf";
+  const given = (value) => (shown?.over === "C" || !inSigma() ? value : sigmaOf(value));
+  const axisName = () => (shown?.over === "C" ? "C" : inSigma() ? "σ" : "γ");
   const canvas = el("canvas", { role: "img", "aria-label": "Training and test error" });
   const words = el("p", { class: "note" });
   const root = el(
@@ -98,9 +102,9 @@ export function createLearning(ctx, model, changed) {
     const percent = (share) => `${(100 * share).toFixed(0)} %`;
     if (!answer.test) return tell(answer, "Hold out points to see the test error.");
     const best = Math.min(...answer.test);
-    const places = answer.values.filter((_, k) => answer.test[k] === best).map((value) => Number((answer.over === "C" ? value : sigmaOf(value)).toPrecision(2)));
+    const places = answer.values.filter((_, k) => answer.test[k] === best).map((value) => Number(given(value).toPrecision(2)));
     const [low, high] = [Math.min(...places), Math.max(...places)];
-    const name = answer.over === "C" ? "C" : "σ";
+    const name = axisName();
     tell(answer, `The test error is smallest, ${percent(best)}, ${low === high ? `at ${name} = ${low}` : `at ${places.length} values of ${name} from ${low} to ${high}`}.`);
   }
 
@@ -112,8 +116,7 @@ export function createLearning(ctx, model, changed) {
   }
 
   function paint() {
-    const inC = shown?.over === "C";
-    const where = (value) => Math.log10(inC ? value : sigmaOf(value));
+    const where = (value) => Math.log10(given(value));
     const some = Boolean(shown?.values.length);
     const ends = some ? [where(shown.values[0]), where(shown.values.at(-1))].sort((a, b) => a - b) : [0, 1];
     const high = some ? Math.max(0.1, Math.ceil(10 * Math.max(...shown.train, ...(shown.test ?? []))) / 10) : 1;
@@ -125,8 +128,8 @@ export function createLearning(ctx, model, changed) {
       chart.word(`${Math.round(100 * share)} %`, area.left - 0.3 * rem, py(share), "right");
     }
     for (let u = Math.ceil(ends[0]); u <= ends[1] && px(u) < area.right - 1.6 * rem; u++) chart.below(String(Number((10 ** u).toPrecision(1))), px(u));
-    chart.below(inC ? "C" : "σ", area.right + 0.1 * rem, palette.ink);
-    const now = where(inC ? model.C : model.kernel.gamma);
+    chart.below(axisName(), area.right + 0.1 * rem, palette.ink);
+    const now = where(shown.over === "C" ? model.C : model.kernel.gamma);
     if (now >= ends[0] && now <= ends[1]) chart.curve([[px(now), area.bottom], [px(now), area.top]], palette.muted, 1, [2, 3]);
     const curves = [["training error", shown.train, palette.ink, [6, 4]], ["test error", shown.test, palette.warn, []]];
     for (const [k, [name, shares, colour, dash]] of curves.entries()) {
@@ -139,13 +142,14 @@ export function createLearning(ctx, model, changed) {
   }
 
   root.addEventListener("toggle", ask);
-  ctx.onSettings(paint);
+  ctx.onSettings(() => (shown ? answered(shown) : paint()));
   return {
     root,
     /** The tab's newest request, or null of one class: the curve follows it, at rest. */
     follow(request) {
       wanted = request;
       root.hidden = !request;
+      probability.root.hidden = Boolean(ctx.api.local) || new Set(request?.points.map((row) => row[2])).size > 2; // there are none then
       if (request) over.root.parentElement.hidden = !("gamma" in request.kernel); // else C is all there is
       if (!request || request.live) paint();
       else ask();

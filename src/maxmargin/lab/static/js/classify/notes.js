@@ -137,7 +137,7 @@ export function createComment(cancel) {
 
 /** "margin    0.52" as a name and its value; other lines as they are. No line ends inside of "class 2: 5". */
 function parts(line) {
-  const text = line.replace(/class (\d+): (\d+)/g, "class\u00a0$1:\u00a0$2").replace(/^(C +)inf$/, "$1∞ (hard margin)").replace("sigma", "σ").replace("gamma", "γ");
+  const text = line.replace(/class (\d+): (\d+)/g, "class\u00a0$1:\u00a0$2").replace(/^(C +)inf$/, "$1∞ (hard margin)").replace(/^(\S* ?margin.* )inf$/, "$1∞ (w = 0)").replace("sigma", "σ").replace("gamma", "γ");
   const [, name, value] = /^(\S.*?) {2,}(.*)$/.exec(text) ?? [];
   return name ? [["dt", "", name], ["dd", "", value]] : [["p", "", text]];
 }

@@ -61,6 +61,8 @@ export function createPanel({ ctx, model, options, presets, on }) {
       on.changed("Change nu", live);
     },
   });
+  const single = (list) => list.length === 1; // there is nothing to choose
+  const regions = !ctx.api.local; // of one class, which only the server computes
   const multiclass = named("Classes", "multiclass", options.multiclass, "multiclass scheme");
 
   return {
@@ -78,11 +80,12 @@ export function createPanel({ ctx, model, options, presets, on }) {
     },
     /** Shows what so many classes have: a scheme of more than two, ν in the place of C of one. */
     classes(count) {
-      multiclass.root.hidden = count < 3;
-      nu.root.hidden = count !== 1;
-      if (count === 1) nu.root.dataset.chip = "";
+      multiclass.root.hidden = count < 3 || single(options.multiclass);
+      nu.root.hidden = count !== 1 || !regions;
+      if (!nu.root.hidden) nu.root.dataset.chip = "";
       else delete nu.root.dataset.chip;
-      solver.root.hidden = controls.fields.C.root.hidden = count === 1;
+      controls.fields.C.root.hidden = !nu.root.hidden;
+      solver.root.hidden = !nu.root.hidden || single(options.solvers);
     },
     /** @param {string} id of the example on the screen, or "" */
     set example(id) {

@@ -110,6 +110,8 @@ function describe(points, classes, fitted, kernel, { view, grid, C, options }) {
   const of = classes.map((c) => `class ${c + 1}: ${records.filter(({ support }, r) => support && points[r][2] === c).length}`);
   const gap = fitted.reduce((sum, { solution }) => sum + solution.primal - solution.dual, 0);
   const name = two ? "margin 2/|w|" : "smallest margin";
+  const valid = kernel.name !== "sigmoid"; // which is not positive semidefinite
+  const words = Number.isFinite(margin) ? margin.toPrecision(6) : valid ? "inf" : "not defined: |w|² is negative with this kernel";
   return {
     kind: two ? "binary" : "multiclass",
     classes,
@@ -120,18 +122,27 @@ function describe(points, classes, fitted, kernel, { view, grid, C, options }) {
     margin: Number.isFinite(margin) ? margin : null,
     n_support,
     report: { errors },
-    certificate: `Primal ${fitted[0].solution.primal.toPrecision(6)}, dual ${fitted[0].solution.dual.toPrecision(6)}: the optimum is between them.`,
+    certificate: certificateOf(fitted, valid),
     comment: [
       `kernel                ${kernelWords(kernel, options, "sigma").replace(" kernel", "")}`,
       `C                     ${C}`,
       `support vectors       ${n_support} of ${points.length} points (${of.join(", ")})`,
-      `${name.padEnd(20)}  ${margin.toPrecision(6)}`,
+      `${name.padEnd(20)}  ${words}`,
       `training errors       ${errors} of ${points.length} points (${((100 * errors) / points.length).toFixed(1)} %)`,
       `solver                SMO, in this page`,
       `iterations            ${fitted.reduce((sum, { solution }) => sum + solution.steps, 0)}`,
-      `duality gap           ${gap.toPrecision(3)}`,
+      ...(valid ? [`duality gap           ${gap.toPrecision(3)}`] : []),
+      ...(fitted.every(({ solution }) => solution.converged) ? [] : ["not converged         stopped at the limit of steps"]),
     ],
   };
+}
+
+/** How near the optimum the models are together. */
+function certificateOf(fitted, valid) {
+  if (!valid) return "This kernel is not positive semidefinite, so there is no dual to prove an optimum: the solver stopped by its own rule.";
+  const [primal, dual] = ["primal", "dual"].map((key) => fitted.reduce((sum, { solution }) => sum + solution[key], 0));
+  const percent = 100 * Math.max(1e-9, (primal - dual) / Math.abs(primal));
+  return `The objective is within ${percent.toFixed(Math.max(0, 1 - Math.floor(Math.log10(percent))))} % of the optimum, proved by the dual: primal ${primal.toPrecision(6)}, dual ${dual.toPrecision(6)}.`;
 }
 
 /** Scores of each class at each place: votes, and below a third the sums of f. */

@@ -4,6 +4,8 @@
  */
 
 import { ApiError } from "../api.js";
+import { CLASSES } from "../classify/state.js";
+import { near } from "../data.js";
 import { classify, curve } from "./classify.js";
 import { expansion, kernelFunction, nodesOf } from "./kernels.js";
 import { lift } from "./lift.js";
@@ -43,11 +45,23 @@ export function createLocalApi({ options, presets, tours }) {
   return api;
 }
 
-/** Rows x, y, class, separated by commas, semicolons, tabs or spaces. */
+/** Rows x, y, class, separated by tabs, semicolons, commas or spaces; a first row without numbers is a header. */
 function paste(text) {
-  const rows = text.split(/\r?\n/).map((line) => line.split(/[\s,;]+/).filter(Boolean));
-  const read = rows.filter((row) => row.length >= 2 && row.slice(0, 2).every((cell) => Number.isFinite(Number(cell))));
-  const names = [...new Set(read.map((row) => row[2] ?? "0"))].sort();
-  if (!read.length || names.length > 6) throw new ApiError("Give rows of x, y and one of at most 6 classes.", 400);
-  return { points: read.map(([x, y, name = "0"]) => [Number(x), Number(y), names.indexOf(name)]), classes: names, sentence: `${read.length} points read.` };
+  const refuse = (sentence) => {
+    throw new ApiError(sentence, 400, "text");
+  };
+  const lines = text.split(/\r?\n/).filter((line) => line.trim() && !line.trim().startsWith("#"));
+  const separator = ["\t", ";", ","].find((sign) => lines.at(-1)?.includes(sign)) ?? /\s+/;
+  const rows = lines.map((line) => line.trim().split(separator).map((cell) => cell.trim()));
+  const isNumber = (cell = "") => cell !== "" && near(Number(cell));
+  if (rows.length && !rows[0].slice(0, 2).some(isNumber)) rows.shift();
+  const columns = Math.max(0, ...rows.map((row) => row.length));
+  if (columns > 3) refuse(`The table has ${columns} columns: keep x, y and the class, in this order, and leave out the others.`);
+  const read = rows.filter((row) => row.slice(0, 2).filter(isNumber).length === 2 && row[2] !== "");
+  if (!read.length) refuse("No row could be read: give x, y and a class, separated by commas or tabs.");
+  if (read.length > MOST_POINTS) refuse(`${read.length.toLocaleString("en")} rows are more than this page can take: paste at most ${MOST_POINTS}.`);
+  const names = [...new Set(read.map((row) => row[2] ?? "0"))].sort((a, b) => Number(a) - Number(b) || (a < b ? -1 : 1));
+  if (names.length > CLASSES) refuse(`Column 3 has ${names.length} different classes: the page shows at most ${CLASSES}.`);
+  const left = rows.length - read.length;
+  return { points: read.map(([x, y, name = "0"]) => [Number(x), Number(y), names.indexOf(name)]), classes: names, sentence: `${read.length} points read${left ? `; ${left} row${left > 1 ? "s" : ""} left out` : ""}.` };
 }

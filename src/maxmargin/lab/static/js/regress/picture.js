@@ -9,7 +9,7 @@ import { axes, layered, upright } from "../plot.js";
 const FAR = 1e4; // pixels beyond which a curve is cut off: canvases do not like larger numbers
 
 /** @param {any} picture state of the tab: {fit, at, points(), show, hover()} */
-export const layersOf = (picture) => layered([tube, axes, guide, residuals, curve, points, place], picture);
+export const layersOf = (picture) => layered([tube, guide, axes, residuals, curve, points, place], picture);
 
 /** f at x, by the two samples around it; NaN outside of the curve and where it overflows. */
 export function valueOn(curve, x) {

@@ -77,7 +77,7 @@ export function createStrip({ ctx, plane, points, at, move }) {
     const text = blend && !blend.exact ? "terms aᵢ k(xᵢ, x) of f(x)" : "weights bᵢ(x):  f(x) = Σ bᵢ(x) yᵢ";
     g.font = `600 ${0.85 * frame.rem}px system-ui, sans-serif`;
     g.textBaseline = "top";
-    halo(g, palette, text, 0.6 * frame.rem, 0.4 * frame.rem);
+    halo(g, palette, text, 0.6 * frame.rem, 0.4 * frame.rem, palette.muted, 0.25 * frame.rem);
   }
 
   /** The plane's x axis; upwards all stems, and zero. */

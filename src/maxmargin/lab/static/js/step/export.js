@@ -5,13 +5,16 @@ import { solverOf } from "./solvers.js";
 
 const { width: WIDTH, height: HEIGHT, rem: REM } = SLIDE;
 
-/** @param {HTMLCanvasElement} canvas @param {import("./pane.js").Pane[]} panes that have a run */
-export function paintSlide(canvas, panes, palette) {
+/**
+ * @param {HTMLCanvasElement} canvas @param {import("./pane.js").Pane[]} panes that have a run
+ * @param {(run: import("./run.js").Run) => string} model kernel and C in words
+ */
+export function paintSlide(canvas, panes, palette, model) {
   const g = canvas.getContext("2d");
   const two = panes.length > 1;
   const size = two ? 0.85 * REM : REM;
   const width = WIDTH / panes.length;
-  const head = 2.2 * REM;
+  const head = 3.6 * REM;
   const foot = (two ? 7 : 4) * 1.35 * size;
   const body = HEIGHT - head - foot;
   g.fillStyle = palette.surface;
@@ -26,7 +29,11 @@ export function paintSlide(canvas, panes, palette) {
     g.textAlign = "left";
     g.textBaseline = "middle";
     g.font = `600 ${1.1 * REM}px system-ui, sans-serif`;
-    g.fillText(`${solverOf(pane.run.solver)?.title}, ${pane.place.textContent}`, x + REM, head / 2, width - 2 * REM);
+    g.fillText(`${solverOf(pane.run.solver)?.title}, ${pane.place.textContent}`, x + REM, 1.1 * REM, width - 2 * REM);
+    g.fillStyle = palette.muted;
+    g.font = `${REM}px system-ui, sans-serif`;
+    g.fillText(model(pane.run), x + REM, 2.6 * REM, width - 2 * REM);
+    g.fillStyle = palette.ink;
     g.font = `${size}px system-ui, sans-serif`;
     wrap(g, pane.note.textContent, width - 2 * REM).forEach((line, j) => g.fillText(line, x + REM, head + body + (j + 0.7) * 1.35 * size));
   });

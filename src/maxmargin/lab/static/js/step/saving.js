@@ -45,9 +45,9 @@ export function recordedRuns(text) {
 /**
  * A film of the slides (export.js) of a run, from the first step to the last.
  * @param {any} ctx @param {import("./player.js").Player} player
- * @param {{panes: () => import("./pane.js").Pane[], name: () => string, changed: (filming: boolean) => void}} host
+ * @param {{panes: () => import("./pane.js").Pane[], model: (run: any) => string, name: () => string, changed: (filming: boolean) => void}} host
  */
-export function createFilming(ctx, player, { panes, name, changed }) {
+export function createFilming(ctx, player, { panes, model, name, changed }) {
   let filming = false;
 
   /** Waits until the values of a tick have come. */
@@ -72,7 +72,7 @@ export function createFilming(ctx, player, { panes, name, changed }) {
         await arrived(to);
         if (!filming || player.times !== times) break; // stopped, or other points: what there is becomes the film
         player.host.show(from, to, t);
-        paintSlide(canvas, panes(), ctx.palette());
+        paintSlide(canvas, panes(), ctx.palette(), model);
         await film.add(lasts);
       }
       await film.save(name());

@@ -29,6 +29,7 @@ const FINE = 160; // and at rest
 const FINEST = 280; // of two classes and few points, whose margins may bend sharply
 const FEW = 400; // points
 
+const FLAT = 1e-6; // differences of f that are none
 const NU = 0.1;
 
 const model = {
@@ -200,7 +201,7 @@ function answered(answer, tag) {
     answer.sigmoid ??= live ? fit?.answer.sigmoid : null; // it is fitted when the hand rests
     fit = ready(answer, tag);
     const impossible = answer.kind === "inseparable";
-    const flat = answer.margin === null && answer.kind !== "one_class" ? ["w = 0: f is the same everywhere, and every point gets the same class. Try another kernel."] : [];
+    const flat = isFlat() ? ["w = 0: f is the same everywhere, and every point gets the same class. Try another kernel."] : [];
     comment.show({
       first: answer.test ? 6 : 5,
       lines: impossible ? [`The faint colours show the soft margin at C = ${answer.soft_C}:`, ...answer.comment] : [...flat, ...answer.comment],
@@ -226,6 +227,9 @@ function answered(answer, tag) {
   board.plane.redraw();
 }
 
+/** Whether w = 0. */
+const isFlat = () => fit.answer.kind !== "one_class" && fit.planes.every((f) => f.every((value) => Math.abs(value - f[0]) < FLAT));
+
 function failed(error) {
   if (error.status === 0) return; // the banner tells it
   if (!panel.error(error.field, error.message)) comment.alarm(error.message);
@@ -239,7 +243,7 @@ function failed(error) {
 function figuresOf(answer) {
   if (!fit || answer.kind === "inseparable") return { C: model.C };
   if (answer.kind === "one_class") return { "support vectors": answer.n_support, outside: answer.report.errors, "ν": model.nu };
-  return { "support vectors": answer.n_support, margin: answer.margin, errors: answer.report.errors, C: model.C, "test errors": answer.test?.errors };
+  return { "support vectors": answer.n_support, margin: answer.margin ?? (isFlat() ? Infinity : null), errors: answer.report.errors, C: model.C, "test errors": answer.test?.errors };
 }
 
 let lastHover = /** @type {any} */ (null);

@@ -7,8 +7,9 @@
 import { floats, overtaken } from "../api.js";
 import { boxOf, kernelRequest, modelOf, pointsOf } from "../classify/state.js";
 import { penaltyOf, viewOf } from "../data.js";
-import { el } from "../dom.js";
+import { el, short } from "../dom.js";
 import { latest } from "../latest.js";
+import { kernelWords } from "../model.js";
 import { ofPoints } from "../points.js";
 import { createChanges, missing } from "../step/changes.js";
 import { SMALL, twoClasses } from "../step/examples.js";
@@ -53,7 +54,7 @@ function mount(root, context) {
     rested: () => ctx.touch(),
   });
   ({ panes, player } = stage);
-  film = createFilming(ctx, player, { panes: stage.running, name: () => ctx.exportName(`-${model.solver}`), changed: (on) => (panel.filming = on) });
+  film = createFilming(ctx, player, { panes: stage.running, model: words, name: () => ctx.exportName(`-${model.solver}`), changed: (on) => (panel.filming = on) });
   const side = el("aside", { class: "side", "aria-label": "Controls" });
   root.append(el("div", { class: "workspace step" }, el("div", { class: "stage" }, ...stage.root), side));
   tab.shortcuts.push(...changes.shortcuts);
@@ -219,6 +220,9 @@ function setSpeed(speed) {
   ctx.touch();
 }
 
+/** The model of a run, for pictures and films. */
+const words = ({ request, C }) => `${kernelWords(request.kernel, options, ctx.settings.width)}, C = ${short(C)}`;
+
 const faster = (by) => setSpeed(SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, SPEEDS.indexOf(player.speed) + by))]);
 
 // ---- the tab --------------------------------------------------------------------------------------------------------
@@ -263,7 +267,7 @@ export const tab = {
   picture() {
     if (!stage.running().length) return null;
     const canvas = slide();
-    paintSlide(canvas, stage.running(), ctx.palette());
+    paintSlide(canvas, stage.running(), ctx.palette(), words);
     return canvas;
   },
   shortcuts: /** @type {any[]} */ ([
