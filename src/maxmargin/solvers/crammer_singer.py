@@ -29,7 +29,7 @@ from maxmargin.solvers.solution import Solution
 DUAL_PROGRESS_RELATIVE = 1e-7  # gain of the dual objective by a working set, below which the run may be stalled
 VIOLATION_PROGRESS_RELATIVE = 0.99  # part of the smallest violation so far that a smaller one must reach
 SMALL_PROBLEM_WORKING_SETS = 4  # a problem of so many working sets is solved as one: its matrix takes 32 MB
-NEWTON_MAX_VARIABLES = 1024  # free variables of a Newton step: its factor takes 20 ms, as long as a round of row steps
+NEWTON_MAX_VARIABLES = 512  # free variables of a Newton step: it takes up to 50 ms, and cannot be stopped meanwhile
 NEWTON_MAX_STEPS = 64  # between two rounds of row steps: each may stop at the next bound
 CLASSES_STALLED_FACTOR = 10  # times the patience of binary problems: k classes take turns
 
@@ -144,7 +144,7 @@ def _newton_steps(problem: JointProblem, K: Array, G: Array, A: Array, control: 
         free = (problem.bound[:, None] + A > 0) & (upper - A > 0)
         free[free.sum(axis=1) < 2] = False
         row, column = np.nonzero(free)
-        if not 2 <= len(row) <= NEWTON_MAX_VARIABLES:
+        if not 2 <= len(row) <= NEWTON_MAX_VARIABLES or control.stop() is not None:
             break
         Q = K[np.ix_(row, row)] * (column == column[:, None])
         ends = np.flatnonzero(np.diff(row, append=-1)) + 1
