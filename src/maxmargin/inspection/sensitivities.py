@@ -95,7 +95,11 @@ def gradient(kernel: Kernel, x: Array, anchors: Points, weights: Array) -> Array
         return gradient(kernel.kernel, x, anchors, scaled) - value * of_own / (2.0 * own)
     k = kernel.matrix(at, anchors)[0]
     if kind in (RBF, Matern, RationalQuadratic):
-        slope = -k if kind is RBF else _slopes(kernel, float(kernel.gamma) * squared_distances(at, anchors, kernel.shift_)[0])
+        slope = (
+            -k
+            if kind is RBF
+            else _slopes(kernel, float(kernel.gamma) * squared_distances(at, anchors, kernel.shift_)[0])
+        )
         pull = 2.0 * float(kernel.gamma) * weights * slope
         return pull.sum() * x - _sum_rows(anchors, pull)
     if kind is Polynomial:
