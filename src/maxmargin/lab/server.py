@@ -143,9 +143,7 @@ def launch(port: int | None = None, *, browser: bool = True, say: Callable[[str]
     """
     listener = _listener(port) if port is not None else _preferred()
     if port is None and listener.getsockname()[1] != PREFERRED_PORT:
-        say(
-            f"Port {PREFERRED_PORT} is in use: the lab has another address, to which pages opened earlier do not follow."
-        )
+        say(f"Port {PREFERRED_PORT} is in use: the lab has another address; pages opened earlier do not follow there.")
     port, token = listener.getsockname()[1], new_token()
     link = f"http://127.0.0.1:{port}/?token={token}"
     app = create_app(token, port, warm=True)
