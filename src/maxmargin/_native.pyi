@@ -47,17 +47,6 @@ def solve_batch(
 ) -> None: ...
 
 # block_steps
-def solve_block_pairs(
-    Q: Array,
-    g: Array,
-    a: Array,
-    lower: Array,
-    upper: Array,
-    group: Array,
-    groups: int,
-    goal: float,
-    max_steps: int,
-) -> int: ...
 def solve_block_coordinates(
     Q: Array, g: Array, a: Array, lower: Array, upper: Array, goal: float, max_steps: int
 ) -> int: ...

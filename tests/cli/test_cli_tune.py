@@ -1,6 +1,7 @@
 """``maxmargin tune``: it chooses, tests, saves and refuses."""
 
 import json
+import signal
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from sklearn.datasets import load_iris
 
 from maxmargin import SVCCV, load
 from maxmargin.cli.commands.tune import numbers
+from maxmargin.runtime.control import watching
 
 
 @pytest.fixture
@@ -104,3 +106,22 @@ def test_what_it_refuses(iris, arguments, message):
 def test_lists_of_numbers():
     assert numbers(None, None, "0.1,1e3") == [0.1, 1000.0]
     assert numbers(None, None, None) is None
+
+
+def test_a_search_that_is_interrupted(iris, tmp_path):
+    """The best model so far is saved, as train does, and the exit code says so."""
+
+    def once(progress):
+        if not sent:
+            sent.append(progress)
+            signal.raise_signal(signal.SIGINT)
+
+    sent = []
+    with watching(once):
+        result = call("tune", iris, "-o", tmp_path / "iris.mm", "--Cs", "1,10,100", "--gammas", "0.1,1,10")
+    assert sent
+    assert result.exit_code == 130
+    assert "interrupted by the user; the best by accuracy" in result.stdout.replace("\n  ", " ")
+    assert "nan" not in result.stdout
+    assert "the best model so far" in result.stdout
+    assert load(tmp_path / "iris.mm").predict([[5.1, 3.5, 1.4, 0.2]]) == ["setosa"]

@@ -47,6 +47,7 @@ from maxmargin.kernels import (
     as_kernel,
     validate_gram,
 )
+from maxmargin.kernels.gram.choice import make_gram
 from maxmargin.kernels.objects.base import ObjectKernel
 from reference import kernels as slow
 
@@ -748,6 +749,8 @@ def test_tanimoto_of_bits_is_jaccard_of_sets():
 def test_angles_that_are_small_keep_their_digits():
     near = np.array([[1.0, 0.0], [1.0, 1e-9]])
     assert ArcCosine(0)(near)[0, 1] == pytest.approx(1.0 - 1e-9 / np.pi, abs=1e-15)
+    assert ArcCosine(0)(near, -near)[0, 1] == pytest.approx(1e-9 / np.pi, rel=1e-14)
+    assert make_gram(ArcCosine(0), near).block(np.arange(2), np.arange(2))[1, 1] == 1.0
     assert Matern(gamma=1.0, nu=0.5)(near)[0, 1] == pytest.approx(1.0 - np.sqrt(2.0) * 1e-9, abs=1e-15)
 
 

@@ -61,3 +61,19 @@ def test_exported(browser: Any, tmp_path: Path, dark: bool) -> None:
     page.get_by_role("button", name="The margin").click()
     assert page.evaluate(BROKEN) == []
     page.close()
+
+
+def test_high_contrast_shows_what_is_chosen(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
+    page = opened(link(lab, "classify"), forced_colors="active")
+    chosen = page.locator("[role=tab][aria-selected=true], .swatches [aria-checked=true], [data-example=separable]")
+    expect(chosen).to_have_count(3)
+    outlines = "(all) => all.map((node) => getComputedStyle(node).outlineStyle)"
+    assert chosen.evaluate_all(outlines) == ["solid"] * 3
+    assert (
+        page.locator("[role=tab][aria-selected=false]").first.evaluate("(n) => getComputedStyle(n).outlineStyle")
+        == "none"
+    )
+    page.locator("#tab-digits").click()
+    fill, track = (page.locator(f".score:not(.head) {name}").first for name in (".fill", ".track"))
+    colour = "(node) => getComputedStyle(node).backgroundColor"
+    assert fill.evaluate(colour) != track.evaluate(colour)

@@ -65,6 +65,9 @@ def test_a_port_is_taken_at_once() -> None:
     """Not when the server answers: until then another lab would get the same port, and early requests be refused."""
     listener = _listener(0)
     port = listener.getsockname()[1]
-    with listener, socket.create_connection(("127.0.0.1", port), timeout=5):
-        with pytest.raises(OSError, match=f"Port {port} cannot be used"):
-            _listener(port)
+    with (
+        listener,
+        socket.create_connection(("127.0.0.1", port), timeout=5),
+        pytest.raises(OSError, match=f"Port {port} cannot be used"),
+    ):
+        _listener(port)

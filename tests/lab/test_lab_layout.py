@@ -165,3 +165,19 @@ def test_the_tour_counts_the_bars_at_the_bound(modules: Any) -> None:
         -1
     ]
     assert sum(alpha == points["C"] for alpha in last["alpha"]) == 5
+
+
+@pytest.mark.parametrize(("tab", "words"), [("lift", ".morph"), ("regress", ".sentence"), ("digits", ".thumb")])
+def test_the_largest_type_on_a_telephone(
+    opened: Callable[..., Any], lab: SimpleNamespace, tab: str, words: str
+) -> None:
+    page = opened(link(lab, tab), **PHONE)
+    for _ in range(3):
+        page.locator("#larger").click()
+    idle(page)
+    painted(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    hidden = "node.scrollWidth > node.clientWidth + 1 || node.scrollHeight > node.clientHeight + 2"
+    shown = page.locator(f"#panel-{tab} {words}")
+    assert shown.count() > 0
+    assert shown.evaluate_all(f"(all) => all.filter((node) => {hidden}).map((node) => node.outerHTML)") == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -252,9 +253,33 @@ def test_recorded_runs_open_in_the_exported_page(browser: Any, tmp_path: Path) -
         expect(panel.locator(".pane").nth(1)).to_be_visible(visible=solver == "barrier")
         panel.get_by_label("To the end (End)").click()
         expect(panel.locator(".sentence").first).to_contain_text(last["ended"])
-    open_run("other.html", "<html><p>No run.</p></html>")
-    expect(page.locator("#toast")).to_have_text("This file holds no run: choose a page that Step by step has saved.")
-    expect(panel.locator(".sentence").first).to_contain_text(last["ended"])
+    before, data = saved["html"].split('id="data">')
+    run = json.loads(data.split("</script>")[0])
+
+    def damaged(change: Callable[[dict[str, Any]], None]) -> str:
+        broken = json.loads(json.dumps(run))
+        change(broken["runs"][0])
+        return f'{before}id="data">{json.dumps(broken)}</script>'
+
+    damages: list[Callable[[dict[str, Any]], None]] = [
+        lambda one: one["answer"].pop("curves"),
+        lambda one: one["answer"].pop("steps"),
+        lambda one: one["answer"]["frames"][0].update(chosen=None),
+        lambda one: one["answer"]["frames"][0].update(chosen=[99]),
+        lambda one: one["answer"]["frames"][0].update(iteration=5),
+        lambda one: one["request"].update(kernel={"name": "rbf", "gamma": "x"}),
+        lambda one: one["request"]["points"].__setitem__(0, ["x", 0, 0]),
+    ]
+    for name, text in [
+        ("other", "<html><p>No run.</p></html>"),
+        *((f"damaged {k}", damaged(d)) for k, d in enumerate(damages)),
+    ]:
+        page.locator("#toast").evaluate("(node) => (node.textContent = '')")
+        open_run(f"{name}.html", text)
+        expect(page.locator("#toast")).to_have_text(
+            "This file holds no run: choose a page that Step by step has saved."
+        )
+        expect(panel.locator(".sentence").first).to_contain_text(last["ended"])
     page.close()
 
 

@@ -150,25 +150,6 @@ def test_wrong_arguments(change, error, message):
 # Blocks
 
 
-@given(n=st.integers(2, 60), groups=st.integers(1, 3), seed=st.integers(0, 9999))
-def test_block_pairs(level, n, groups, seed):
-    K, y, lower, upper = problem(n, seed)
-    group = np.random.default_rng(seed).integers(0, groups, n)
-    a, g = np.zeros(n), -y.copy()
-    taken = _native.solve_block_pairs(K, g, a, lower, upper, group, groups, 1e-9, 100_000)
-    assert taken < 100_000
-    parts = [np.flatnonzero(group == k) for k in range(groups)]
-    np.testing.assert_allclose(g, K @ a - y, atol=1e-9)
-    assert twin.violation(K @ a - y, a, lower, upper, parts) <= 1e-9 + 1e-10
-    if groups == 1:  # with several, the block takes the best gain of all groups, not that of the worst violation
-        a, g = drawn_state(lower, upper, seed)
-        b, h = a.copy(), g.copy()
-        taken = _native.solve_block_pairs(K, g, a, lower, upper, group, 1, 1e-9, 1)
-        assert taken == twin.solve_pairs(K, h, b, lower, upper, parts, 1e-9, 1, tiny=1e-300)
-        np.testing.assert_allclose(a, b, atol=1e-12)
-        np.testing.assert_allclose(g, h, atol=1e-12)
-
-
 @given(n=st.integers(1, 60), seed=st.integers(0, 9999))
 def test_block_coordinates(level, n, seed):
     K, y, lower, upper = problem(n, seed)
@@ -193,22 +174,14 @@ def test_block_coordinates(level, n, seed):
         ({"Q": np.zeros((4, 4), np.float32)}, TypeError),
         ({"g": np.zeros(3)}, ValueError),
         ({"upper": np.zeros(3)}, ValueError),
-        ({"group": np.array([0, 0, 0, 1])}, ValueError),
-        ({"group": np.array([0, 0, 0, -1])}, ValueError),
-        ({"group": np.zeros(4, np.int32)}, TypeError),
-        ({"groups": 0}, ValueError),
         ({"max_steps": -1}, ValueError),
     ],
 )
 def test_wrong_blocks(change, error):
     zeros = {name: np.zeros(4) for name in ("g", "a", "lower", "upper")}
-    arguments = {"Q": np.zeros((4, 4)), **zeros, "group": np.zeros(4, int), "groups": 1, "goal": 1.0, "max_steps": 1}
+    arguments = {"Q": np.zeros((4, 4)), **zeros, "goal": 1.0, "max_steps": 1}
     with pytest.raises(error):
-        _native.solve_block_pairs(**{**arguments, **change})
-    if not {"group", "groups"} & set(change):
-        arguments = {name: value for name, value in arguments.items() if name not in ("group", "groups")}
-        with pytest.raises(error):
-            _native.solve_block_coordinates(**{**arguments, **change})
+        _native.solve_block_coordinates(**{**arguments, **change})
 
 
 # Small dense problems

@@ -279,6 +279,14 @@ def test_the_joint_model_of_two_classes_has_one_function():
     np.testing.assert_allclose(model.coef_, theirs.coef_, atol=0.05 * np.abs(theirs.coef_).max())
 
 
+def test_the_joint_model_of_nearly_collinear_columns_is_solved():
+    rng = np.random.default_rng(2)
+    for k in (2, 3):
+        X = rng.standard_normal((24, 1)) + 1e-3 * rng.standard_normal((24, 2))
+        model = LinearSVC(multi_class="crammer_singer", C=0.5, tol=1e-6).fit(X, np.arange(24) % k)
+        assert model.report_.converged
+
+
 # Hard margins
 
 

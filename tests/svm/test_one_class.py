@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 import sklearn.svm
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ParameterGrid
 
 from maxmargin import OneClassSVM
@@ -154,3 +155,16 @@ def test_a_precomputed_kernel_gives_what_the_kernel_itself_gives():
     named = OneClassSVM(kernel="linear", tol=1e-6).fit(X).decision_function(X)
     given = OneClassSVM(kernel="precomputed", tol=1e-6).fit(X @ X.T).decision_function(X @ X.T)
     np.testing.assert_allclose(given, named, atol=1e-4 * np.abs(named).max())
+
+
+def test_smo_solves_problems_of_any_scale():
+    """The problem has no unit: K times a number has the same solution, also where gradients exceed those of the
+    compiled steps' barriers."""
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    K = X @ X.T + np.eye(40)
+    options = {"kernel": "precomputed", "nu": 0.3, "solver": "smo"}
+    unit = OneClassSVM(tol=1e-9, **options).fit(K)
+    with pytest.warns(ConvergenceWarning):  # tol is absolute, and below the rounding of these gradients
+        large = OneClassSVM(max_iter=5000, **options).fit(1e40 * K)
+    np.testing.assert_array_equal(large.support_, unit.support_)
+    np.testing.assert_allclose(large.dual_coef_, unit.dual_coef_, atol=1e-8)

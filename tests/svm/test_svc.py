@@ -911,3 +911,12 @@ def test_a_joint_estimator_starts_where_its_rows_were():
     assert warm.report_.dual_objective == pytest.approx(cold.report_.dual_objective, rel=1e-6)
     warm.fit(X[:100], y[:100])  # other rows, fewer of them
     assert warm.report_.status.converged
+
+
+@pytest.mark.parametrize("gamma", [2.6, 3.0])
+def test_an_interior_point_of_many_optima_is_moved_to_its_bounds(gamma):
+    """Two equal points share what one needs: the solver leaves a little on each of two others, at no cost."""
+    model = SVC(kernel="poly", degree=4, gamma=gamma, tol=1e-6, solver="qp_dual")
+    model.fit([[0.0], [0.0], [1.0], [-1.0]], [1, 3, 1, 1])
+    assert model.report_.converged
+    np.testing.assert_allclose(model.decision_function([[0.0]]), [-1.0], atol=1e-6)

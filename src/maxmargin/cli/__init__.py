@@ -24,6 +24,7 @@ from maxmargin import __version__
 
 __all__ = ["main"]
 
+INTERRUPTED = 130  # the exit code of a command that Ctrl-C has ended
 COMMANDS = {  # name -> module
     name: f"maxmargin.cli.commands.{name}"
     for name in (
@@ -91,7 +92,7 @@ class Commands(click.Group):
             raise UserError(one_line_of(error.format_message()) + hint) from error
         except KeyboardInterrupt:
             click.echo("Interrupted.", err=True)
-            ctx.exit(130)
+            ctx.exit(INTERRUPTED)
         except MemoryError as error:
             if ctx.params["debug"]:
                 raise

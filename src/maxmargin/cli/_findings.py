@@ -38,6 +38,10 @@ class Score(NamedTuple):
     interval: tuple[float, float]
     baseline: float
 
+    def to_dict(self) -> dict[str, Any]:
+        figures = {"score": self.value, "score_interval": list(self.interval), "baseline_score": self.baseline}
+        return {"judged_by": self.name, **figures}
+
 
 @dataclass(frozen=True)
 class ClassFindings:
@@ -161,10 +165,8 @@ class ClassFindings:
         low, high = self.interval
         more = []
         if self.judged_by != "accuracy" or self.auc is not None:
-            value = self.balanced_accuracy
-            more.append(
-                f"balanced         {value:.3f}  mean recall of the classes; naive {1 / len(self.recalls()[1]):.3f}"
-            )
+            naive = 1 / len(self.recalls()[1])
+            more.append(f"balanced         {self.balanced_accuracy:.3f}  mean recall of the classes; naive {naive:.3f}")
         if self.auc is not None:
             more.append(f"AUC              {self.auc:.3f}  of the decision values; naive 0.500")
         return "\n".join(
@@ -181,7 +183,6 @@ class ClassFindings:
 
     def to_dict(self) -> dict[str, Any]:
         by_label, means = self.scores()
-        name, value, interval, baseline = self.main_score()
         labels, matrix = self.confusion()
         return {
             "n": len(self.truth),
@@ -192,10 +193,7 @@ class ClassFindings:
             "auc": self.auc,
             "baseline": self.baseline,
             "baseline_label": plain(self.naive),
-            "judged_by": name,
-            "score": value,
-            "score_interval": list(interval),
-            "baseline_score": baseline,
+            **self.main_score().to_dict(),
             "better_than_baseline": self.better,
             "scores": {str(label): row for label, row in by_label.items()},
             "means": means,
@@ -277,14 +275,10 @@ class NumberFindings:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        name, value, interval, baseline = self.main_score()
         return {
             "n": len(self.truth),
             **self.errors(self.predicted),
-            "judged_by": name,
-            "score": value,
-            "score_interval": list(interval),
-            "baseline_score": baseline,
+            **self.main_score().to_dict(),
             "baseline_mean": self.errors(self.mean),
             "baseline_median": self.errors(self.median),
             "better_than_baseline": self.better,

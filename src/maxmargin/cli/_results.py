@@ -44,9 +44,17 @@ OVERFIT_GAP = 0.1  # between the scores of training and test rows
 
 
 def conclude(
-    work: Work, model: Model, voice: Voice, output: str | None, judged_by: str | None = None, *, tuned: bool = False
+    work: Work,
+    model: Model,
+    voice: Voice,
+    output: str | None,
+    judged_by: str | None = None,
+    *,
+    tuned: bool = False,
+    stopped: bool = False,
 ) -> dict[str, Any]:
-    """Save the model, say what came out, and give it as a dictionary. ``tuned``: its parameters come from a search.
+    """Save the model, say what came out, and give it as a dictionary. ``tuned``: its parameters come from a search;
+    ``stopped``: which was interrupted.
 
     Where it cannot be saved, the results are shown before the error."""
     size, unsaved = None, None
@@ -60,7 +68,7 @@ def conclude(
             unsaved = error
     report = getattr(model.svm, "stream_report_", None) or model.svm.report_
     fills = _fills(work.encoder) if work.plans else {}
-    interrupted = was_interrupted(report)
+    interrupted = stopped or was_interrupted(report)
     for line in column_lines(work.plans, work.encoder, fills):
         voice.say(line)
     voice.say(f"\n{report}")

@@ -104,7 +104,7 @@ class ShapleyDisplay(Display):
         at = np.arange(len(order))[::-1]
         self.ax_.barh(at, self.values.importance[order], color=BLUE)
         self.ax_.set_yticks(at, [self._name(j) for j in order])
-        self.ax_.set_xlabel(f"mean size of the Shapley value, {plain(self.values.output_names[0])}")
+        self.ax_.set_xlabel(f"mean size of the Shapley value, output {plain(self.values.output_names[0])}")
 
     def _swarm(self, order: Any) -> None:
         dots = None
@@ -115,7 +115,7 @@ class ShapleyDisplay(Display):
             dots = self.ax_.scatter(x, at + _offsets(x), c=shade, cmap="cividis", vmin=0, vmax=1, s=9, linewidths=0)
         self.ax_.axvline(0, color="0.3", linewidth=0.8)
         self.ax_.set_yticks(np.arange(len(order))[::-1], [self._name(j) for j in order])
-        self.ax_.set_xlabel(f"Shapley value, {plain(self.values.output_names[0])}")
+        self.ax_.set_xlabel(f"Shapley value, output {plain(self.values.output_names[0])}")
         bar = self.figure_.colorbar(dots, ax=self.ax_, ticks=[0, 1], aspect=30)
         bar.ax.set_yticklabels(["low", "high"])
         bar.set_label("value of the feature")
@@ -139,7 +139,7 @@ class ShapleyDisplay(Display):
         self.ax_.axvline(ends[-1], color="0.3", linewidth=0.8)
         self.ax_.margins(x=0.12)
         self.ax_.set_yticks(at, names)
-        self.ax_.set_xlabel(f"{plain(self.values.output_names[0])}: from {base:.3g} to {ends[-1]:.3g}")
+        self.ax_.set_xlabel(f"output {plain(self.values.output_names[0])}: from {base:.3g} to {ends[-1]:.3g}")
 
 
 def _offsets(x: Any) -> Any:

@@ -177,15 +177,20 @@ class ArcCosine(Kernel):
     def matrix(self, A: Points, B: Points) -> Array:
         U, lengths_a = _directions(A)
         V, lengths_b = (U, lengths_a) if B is A else _directions(B)
-        # The angle of unit vectors from their distance |u - v| = 2 sin(t/2), which keeps its digits where t is small.
+        # The angle of unit vectors from their distance |u - v| = 2 sin(t/2), which keeps its digits where t is small,
+        # and |u + v| = 2 cos(t/2), which does where pi - t is: order 0 has its zero there.
         D = np.minimum(squared_distances(U, V), 4.0)
-        t = 2.0 * np.arctan2(np.sqrt(D), np.sqrt(4.0 - D))
         zero = np.logical_or.outer(lengths_a == 0, lengths_b == 0)
-        t[zero] = np.pi / 2  # a neuron at its threshold gives half a step
+        if self.order == 0:
+            J = 2.0 / np.pi * np.arctan2(np.sqrt(squared_distances(U, -V)), np.sqrt(D))
+            J[zero] = 0.5  # a neuron at its threshold gives half a step
+            return J
+        t = 2.0 * np.arctan2(np.sqrt(D), np.sqrt(4.0 - D))
+        t[zero] = np.pi / 2
         J = np.pi - t
         if self.order == 1:
             J = np.sin(t) + J * np.cos(t)
-        elif self.order == 2:
+        else:
             J = 3.0 * np.sin(t) * np.cos(t) + J * (1.0 + 2.0 * np.cos(t) ** 2)
         J *= np.multiply.outer(lengths_a**self.order, lengths_b**self.order) / np.pi
         return J

@@ -35,7 +35,7 @@ NO_PROGRESS_MAX_ROUNDS = 20  # rounds without progress before a run is called st
 class Block:
     """The problem restricted to a working set; the inner solver changes ``a`` and ``g`` in place."""
 
-    Q: Array
+    Q: Array  # of the variables as :meth:`BlockSolver.arrange` lays them out
     g: Array
     a: Array
     lower: Array
@@ -59,6 +59,10 @@ class BlockSolver(KernelSolver):
     def choose(self, problem: DualProblem, a: Array, gradient: Array, previous: Array) -> Array:
         """The variables of the next working set."""
 
+    def arrange(self, group: Array) -> Array:
+        """The place in W of each row of Q, given the groups of the variables in W."""
+        return np.arange(len(group))
+
     @abc.abstractmethod
     def solve_block(self, block: Block, goal: float, max_steps: int) -> int:
         """Solve until the violation inside the block is at most ``goal``; the number of steps taken."""
@@ -73,7 +77,7 @@ class BlockSolver(KernelSolver):
         f = gram.times(problem.coefficients(a))
         one_block = m <= 2 * self.working_set
         W = np.arange(m) if one_block else np.empty(0, int)
-        Q = self._matrix(problem, gram, W)
+        Q = self._matrix(problem, gram, W) if one_block else np.empty((0, 0))
         n_iter = stalled_rounds = idle = 0
         best = np.inf
         while True:
@@ -127,9 +131,9 @@ class BlockSolver(KernelSolver):
                 break
         return steps
 
-    @staticmethod
-    def _matrix(problem: DualProblem, gram: Gram, W: Array) -> Array:
+    def _matrix(self, problem: DualProblem, gram: Gram, W: Array) -> Array:
         """Q_WW, from the kernel values of its distinct rows."""
+        W = W[self.arrange(problem.group[W])]
         rows, at = np.unique(problem.row[W], return_inverse=True)
         K = gram.block(rows, rows)
         if len(rows) < len(W) or not np.array_equal(at, np.arange(len(W))):

@@ -40,7 +40,9 @@ from maxmargin.solvers.interior_point.kernel_system import with_free_solved
 from maxmargin.solvers.run import LinearSolution, Run, Start
 from maxmargin.solvers.solution import Solution
 
-BOUND_DISTANCE = 1e-7  # relative to the box (or to the largest variable), that counts as at the bound
+# Relative to the box (or to the largest variable), that counts as at the bound. Where many points are optimal, the
+# solver's is the one farthest from bounds: a larger distance is tried where the violation exceeds tol.
+BOUND_DISTANCES = 1e-7, 1e-6, 1e-5
 LARGEST_MIN_UNITS = 1e-2  # what the largest variable counts as at least: where all are zero, the solver's are 1e-11
 ENDS = {
     "Solved": Status.OPTIMAL,
@@ -243,9 +245,12 @@ class DualQP(_QP, KernelSolver):
             if ended is Status.INSEPARABLE or not np.isfinite(x).all():
                 status = ended if math.isinf(violation) else status
                 break
-            x = _polished(_snapped(x, problem, unit), problem, K, tol, unit)
-            if (least := _violation(x, problem, K)) < violation:
-                a, violation, status = x, least, ended
+            for distance in BOUND_DISTANCES:
+                point = _polished(_snapped(x, problem, unit, distance), problem, K, tol, unit)
+                if (least := _violation(point, problem, K)) < violation:
+                    a, violation, status = point, least, ended
+                if violation <= tol:
+                    break
             if violation <= tol:
                 status = Status.OPTIMAL
             if violation <= tol or ended not in (Status.OPTIMAL, Status.STALLED):
@@ -303,7 +308,7 @@ def _polished(a: Array, problem: DualProblem, K: Array, tol: float, unit: float)
         if violation <= tol:
             break
         inside = (a > problem.lower) & (a < problem.upper)
-        better = _snapped(with_free_solved(problem, K, a, np.flatnonzero(inside)), problem, unit)
+        better = _snapped(with_free_solved(problem, K, a, np.flatnonzero(inside)), problem, unit, BOUND_DISTANCES[0])
         least = _violation(better, problem, K)
         if not least < violation:
             break
@@ -315,12 +320,12 @@ def _violation(a: Array, problem: DualProblem, K: Array) -> float:
     return optimality.violation(problem, a, problem.gradient(K @ problem.coefficients(a), a))
 
 
-def _snapped(x: Array, problem: DualProblem, unit: float) -> Array:
+def _snapped(x: Array, problem: DualProblem, unit: float, distance: float) -> Array:
     """A feasible point near x, with variables close to a bound exactly there; ``unit`` is the size that variables are
     expected to have."""
     a = np.clip(x, problem.lower, problem.upper)
     largest = max(LARGEST_MIN_UNITS * unit, float(np.abs(a).max(initial=0.0)))
     box = np.minimum(problem.upper - problem.lower, largest)
-    a = np.where(a - problem.lower <= BOUND_DISTANCE * box, problem.lower, a)
-    a = np.where(problem.upper - a <= BOUND_DISTANCE * box, problem.upper, a)
+    a = np.where(a - problem.lower <= distance * box, problem.lower, a)
+    a = np.where(problem.upper - a <= distance * box, problem.upper, a)
     return problem.feasible(a)

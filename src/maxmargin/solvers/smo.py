@@ -7,7 +7,8 @@ group. Along it the objective is  -d (g_j - g_i) + 1/2 d^2 (Q_ii + Q_jj - 2 Q_ij
     j = argmax { (g_u - g_i)^2 / (Q_ii + Q_uu - 2 Q_iu) : a_u > lower_u, g_u > g_i }   the partner with the best gain,
     d = (g_j - g_i) / (Q_ii + Q_jj - 2 Q_ij), cut at the bounds,
 
-for the best group, and stops when max { g_u : a_u > lower_u } - min { g_u : a_u < upper_u } <= tol in every group.
+in the group of the largest violation, and stops when max { g_u : a_u > lower_u } - min { g_u : a_u < upper_u } <= tol
+in every group.
 
 Linear problems are the same with the linear kernel, but end by the duality gap. So the pair steps are repeated
 with a tenth of the violation, from the last point, until the gap is small enough; each repetition is one record of the
@@ -32,8 +33,10 @@ from maxmargin.runtime.validation import Array
 from maxmargin.solvers.base import LinearSolver
 from maxmargin.solvers.blocks import Block, BlockSolver
 from maxmargin.solvers.run import LinearSolution, Run, Start
+from maxmargin.solvers.slots import Slots
 
 FREE_MAX_SHARE = 0.5  # of W that are free variables of the last one; the rest are violators
+GRADIENT_MAX = 1e10  # of pair steps, whose barriers are 1e30; larger ones are divided, and Q with them
 FIRST_VIOLATION, LAST_VIOLATION = 1.0, 1e-13  # of a linear problem: the initial goal, and that of rounding
 LINEAR_KERNEL_BYTES = 2e8  # for kernel values of a linear problem
 
@@ -92,11 +95,21 @@ class SMO(BlockSolver, LinearSolver):
                 chosen.append(candidates)
         return np.sort(np.concatenate(chosen))
 
+    def arrange(self, group: Array) -> Array:
+        return _slots(group).variable
+
     def solve_block(self, block: Block, goal: float, max_steps: int) -> int:
-        n_groups = int(block.group.max()) + 1
-        return _native.solve_block_pairs(
-            block.Q, block.g, block.a, block.lower, block.upper, block.group, n_groups, float(goal), max_steps
+        slots = _slots(block.group)
+        x, lower, upper, rise, fall = slots.box(block.a, block.lower, block.upper, float)
+        unit = max(1.0, float(np.abs(block.g).max()) / GRADIENT_MAX)
+        Q, g = (block.Q if unit == 1.0 else block.Q / unit), block.g[slots.variable] / unit
+        diagonal = np.diag(Q).copy()
+        taken = _native.solve_pairs(
+            Q, g, x, lower, upper, rise, fall, diagonal, slots.begin, slots.end, goal / unit, max_steps
         )
+        v = slots.variable[slots.real]
+        block.a[v], block.g[v] = x[slots.real], unit * g[slots.real]
+        return taken
 
     def solve_run(self, run: Run, start: Start | None, random_state: Any) -> LinearSolution:
         problem, control = run.problem, run.control
@@ -123,3 +136,7 @@ class SMO(BlockSolver, LinearSolver):
                 goal = 0.0
             if not np.isfinite(a).all():
                 return run.solution(Status.STALLED, n_iter)
+
+
+def _slots(group: Array) -> Slots:
+    return Slots.of(np.arange(len(group)), group, int(group.max()) + 1, zero_slot=False)

@@ -14,6 +14,7 @@ import numpy as np
 from attack.apart import problems, sample_weights, scheme_of
 from attack.case import answers_of, handed, need, need_same_refusal, within
 from attack.checks.certificates import rounding
+from attack.checks.predictions import of_classes
 from attack.functions import core, values
 from attack.state import differences, public, state_of
 
@@ -115,11 +116,11 @@ def sparse_or_dense(trial):
     if "decision_function_shape" not in case.params or len(trial.model.classes_) == 2:
         got = trial.decision(model=trial.model)
         answered = other.decision(model=trial.model)
-        size = bound if got.ndim > 1 else bound.sum(axis=1)
+        size, finite = bound if got.ndim > 1 else bound.sum(axis=1), np.isfinite(got)
+        if hasattr(trial.model, "classes_") and got.ndim > 1 and scheme_of(case, got.shape[1]) == "ovo":
+            size = of_classes(bound, got.shape[1])
+            finite &= (np.abs(want) > bound).all(axis=1)[:, None]  # a vote that rounding decides may go either way
         if got.shape == size.shape:
-            finite = np.isfinite(got)
-            if hasattr(trial.model, "classes_") and got.ndim > 1 and scheme_of(case, got.shape[1]) == "ovo":
-                finite &= (np.abs(want) > bound).all(axis=1)[:, None]  # a vote that rounding decides may go either way
             within(answered[finite], got[finite], 2 * size[finite] + 1e-300, "answers to sparse and to dense points")
     need(case.y is None or not hasattr(trial.model, "classes_") or scheme_of(case, len(trial.model.classes_)) == "ovo")
     need(other.model.report_.converged and trial.model.report_.converged)

@@ -9,7 +9,7 @@ import numpy as np
 from attack.apart import coefficients, dense, pairs, scheme_of
 from attack.case import handed, need, within
 from attack.functions import values
-from reference.grams import scale_gamma
+from reference.grams import SAFETY, UNIT, scale_gamma
 
 
 def present_classes(trial):
@@ -62,12 +62,18 @@ def _voted_expansion(trial, want, bound):
     need(sure.any())
     f = np.asarray(want, np.float64)[sure]
     votes, confidence = voted(f, present)
-    error = np.zeros(confidence.shape)
-    for column, (i, j) in enumerate(pairs(len(present))):
-        error[:, i] += bound[sure, column]
-        error[:, j] += bound[sure, column]
+    error = of_classes(bound[sure], len(present))
     expected = votes + confidence / (3 * (np.abs(confidence) + 1))
     within(trial.decision()[sure], expected, error + 1e-12, "decision_function from votes")
+
+
+def of_classes(bound, k):
+    """What rounding may change in the values of k classes, whose pairs' values it changes by at most ``bound``: each
+    class sums those of its pairs, and counts votes."""
+    error = np.full((len(bound), k), SAFETY * UNIT * k)
+    for column, (i, j) in enumerate(pairs(k)):
+        error[:, [i, j]] += bound[:, [column]]
+    return error
 
 
 def prediction(trial):

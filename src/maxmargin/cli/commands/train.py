@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from maxmargin.cli import UserError
+from maxmargin.cli import INTERRUPTED, UserError
 from maxmargin.cli._options import (
     Voice,
     address,
@@ -19,7 +19,6 @@ from maxmargin.cli._options import (
     number_or,
 )
 
-INTERRUPTED = 130
 PARAMETERS = (
     "kernel",
     "estimator",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
 import click
 
-from maxmargin.cli import UserError
+from maxmargin.cli import INTERRUPTED, UserError
 from maxmargin.cli._options import (
     Voice,
     check_folder,
@@ -67,7 +68,10 @@ def numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> li
 )
 @data_options
 @json_option
-def command(data: str, output: str | None, page: str | None, as_json: bool, **options: Any) -> None:
+@click.pass_context
+def command(
+    ctx: click.Context, /, data: str, output: str | None, page: str | None, as_json: bool, **options: Any
+) -> None:
     """Choose C, gamma (and epsilon) by cross-validation on DATA, test the model on held-out rows, and save it.
 
     The rows of the test take no part in the choice. Kernel values are computed once for all folds and all C.
@@ -90,6 +94,7 @@ def command(data: str, output: str | None, page: str | None, as_json: bool, **op
         check_page(page, options)
     from maxmargin.cli._fit import fit, prepare
     from maxmargin.cli._results import conclude
+    from maxmargin.runtime.control import Status
 
     with voice.repeating_warnings():
         given = {"kernel": options["kernel"], "seed": options["seed"], "estimator": "kernel", "max_seconds": None}
@@ -114,7 +119,8 @@ def command(data: str, output: str | None, page: str | None, as_json: bool, **op
     work.estimator = best = search.best_estimator_
     model.estimator = best if len(model.steps) == 1 else model.estimator.set_params(svm=best)
     with voice.repeating_warnings():
-        found = conclude(work, model, voice, output, JUDGED_BY.get(options["scoring"] or ""), tuned=True)
+        judged_by, stopped = JUDGED_BY.get(options["scoring"] or ""), search.status_ == Status.INTERRUPTED.value
+        found = conclude(work, model, voice, output, judged_by, tuned=True, stopped=stopped)
     if page is not None:
         from maxmargin.cli._page import write_page
 
@@ -133,6 +139,8 @@ def command(data: str, output: str | None, page: str | None, as_json: bool, **op
             "page": page,
         }
     )
+    if found["interrupted"]:
+        ctx.exit(INTERRUPTED)
 
 
 def _edges(search: Any) -> dict[str, tuple[float, bool]]:
@@ -194,6 +202,8 @@ def _joined(best: Any, other: Any) -> Any:
         best.cv_results_[name] = (
             both if name == "params" else np.concatenate([np.asarray(values), np.asarray(other.cv_results_[name])])
         )
+    if other.status_ != "complete":
+        best.status_ = other.status_
     scores = np.asarray(best.cv_results_["mean_test_score"], float)
     best.cv_results_["rank_test_score"] = np.argsort(np.argsort(-scores, kind="stable"), kind="stable") + 1
     return best
@@ -248,6 +258,8 @@ def _table(search: Any, spread: float, score: str) -> str:
     cells = f"{counted(len(results['params']), 'cell')} on {search.n_splits_} folds, {search.status_}"
     lines = [f"{cells}; the best by {score} (mean and standard deviation over the folds):"]
     for cell in order:
+        if math.isnan(results["mean_test_score"][cell]):  # the search was stopped before
+            continue
         params = ", ".join(
             f"{name} = {value / (spread if name in ('C', 'epsilon') else 1):.4g}"
             if isinstance(value, (int, float))

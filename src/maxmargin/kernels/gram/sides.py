@@ -81,8 +81,6 @@ class Form:
     def single_suffices(self, typical: float, longest: float) -> bool:
         """Whether float32 has the range and the digits for rows of these squared lengths (scaled). A few rows that are
         much longer than the others may lose digits, which double precision restores where needed; most must not."""
-        if self.kind == _native.ANGLE and self.degree == 0:
-            return False  # the angle loses digits where its cosine is near one
         if self.kind in (_native.POWER, _native.ANGLE, _native.TANIMOTO):
             size, degree = max(longest, abs(self.bias)), max(self.degree, 1)
             return size == 0 or abs(degree * math.log10(size)) < SINGLE_MAX_DIGITS
@@ -133,7 +131,8 @@ FORMS: dict[type, Callable[[Any], Form | None]] = {
     Linear: lambda k: Form(_native.POWER, 1.0),
     Polynomial: _polynomial,
     Sigmoid: lambda k: Form(_native.TANH, math.sqrt(2 * LOG2E * float(k.gamma)), bias=2 * LOG2E * float(k.coef0)),
-    ArcCosine: lambda k: Form(_native.ANGLE, 1.0, degree=int(k.order)),
+    # Order 0 is the angle itself: from its cosine, tiles would have half of the digits where points are parallel.
+    ArcCosine: lambda k: Form(_native.ANGLE, 1.0, degree=int(k.order)) if k.order else None,
     Tanimoto: lambda k: Form(_native.TANIMOTO, 1.0),
 }
 

@@ -1,12 +1,4 @@
-"""Pair steps on a working set W, laid out for vectors.
-
-The variables of W stand in slots, the groups one after the other, each padded to whole vectors:
-
-    group 0: v v v v v v . .   group 1: v v v v . . . .
-
-The compiled steps then see a group as a run of full vectors. They work on K of the slots' rows, with the signs of their
-variables, and on gradients g less the middle of their group: only differences matter, and float32 keeps small ones
-better. A slot may rise (``rise`` is 0) or not (``rise`` is PAIR_BARRIER), and fall alike; padding can do neither.
+"""Pair steps on a working set W, laid out for vectors (:mod:`maxmargin.solvers.slots`).
 
 Variables without an equality form a group whose offset is known: zero. A slot that stands for it, with a gradient of
 zero and no bounds, lets pairs move single variables.
@@ -27,11 +19,11 @@ import numpy as np
 from maxmargin import _native
 from maxmargin._native import PAIR_BARRIER
 from maxmargin.kernels.gram.operator import Gram
-from maxmargin.kernels.gram.tiled import padded_slots
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.active_set.free_step import free_step
+from maxmargin.solvers.slots import Slots
 
 # Pair steps after which a Newton step on the free variables is tried. It takes as long as about 30: 45 ms against 0.8
 # microseconds per pair step with 1,600 free of 2,048, and 240 ms against 2.6 with 2,800 of 4,096.
@@ -80,34 +72,6 @@ class BoxVariables:
 
 
 @dataclass(frozen=True)
-class Slots:
-    """Where the variables of a working set stand."""
-
-    variable: Array  # int: of each slot; padding repeats one, so that it has kernel values
-    real: Array  # int: the slots that are no padding
-    # begin, end: of each group
-    begin: Array
-    end: Array
-    zero_slot: int | None  # the slot that stands for a known offset
-
-    @classmethod
-    def of(cls, W: Array, group: Array, n_groups: int, zero_slot: bool) -> Slots:
-        """The slots of the variables W."""
-        parts, starts, at = [], [], 0
-        for k in range(n_groups):
-            mine = W[group[W] == k] if n_groups > 1 else W
-            length = padded_slots(len(mine) + zero_slot)
-            parts.append(np.concatenate((mine, np.full(length - len(mine), -1))) if length > len(mine) else mine)
-            starts.append(at)
-            at += length
-        variable = np.concatenate(parts) if n_groups > 1 else parts[0]
-        real = np.flatnonzero(variable >= 0)
-        begin = np.array(starts)
-        padded = np.where(variable >= 0, variable, variable[real[-1]])
-        return cls(padded, real, begin, np.append(begin[1:], at), len(W) if zero_slot else None)
-
-
-@dataclass(frozen=True)
 class Position:
     """Where pair steps begin."""
 
@@ -145,17 +109,12 @@ def pair_steps(
     real, begin, end, size = slots.real, slots.begin, slots.end, len(slots.variable)
     v = slots.variable[real]
     K = _matrix(problem, gram, slots.variable, dtype, control)
-    x, lower, upper = np.zeros(size), np.zeros(size), np.zeros(size)
+    x, lower, upper, rise, fall = slots.box(a, problem.lower, problem.upper, dtype)
     g: Array = np.zeros(size, dtype)
     curvature: Array = np.zeros(size, dtype)
-    rise: Array = np.full(size, PAIR_BARRIER, dtype)
-    fall = -rise
-    x[real], lower[real], upper[real] = a[v], problem.lower[v], problem.upper[v]
     offset = np.repeat(middle, end - begin)
     g[real] = gradient[v] - offset[real]
     curvature[real] = position.diagonal[problem.row[v]]
-    rise[real[x[real] < upper[real]]] = 0
-    fall[real[x[real] > lower[real]]] = 0
     if slots.zero_slot is not None:
         K[slots.zero_slot, :size] = 0
         K[:size, slots.zero_slot] = 0

@@ -33,12 +33,13 @@ from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import Halted
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.active_set.nearly_diagonal import solve_nearly_diagonal
-from maxmargin.solvers.active_set.pair_steps import BoxVariables, Position, Slots, pair_steps, reserve_matrix
+from maxmargin.solvers.active_set.pair_steps import BoxVariables, Position, pair_steps, reserve_matrix
 from maxmargin.solvers.active_set.parts import falls_apart, solve_parts
 from maxmargin.solvers.active_set.small_dense import solve_small_dense
 from maxmargin.solvers.base import KernelSolver
 from maxmargin.solvers.blocks import MIN_STEPS
 from maxmargin.solvers.coordinate_descent import CoordinateDescent
+from maxmargin.solvers.slots import Slots
 from maxmargin.solvers.smo import SMO
 from maxmargin.solvers.solution import Solution
 

@@ -44,7 +44,7 @@ export function parseTour(text, examples) {
   const wrong = mistake(tour, examples);
   if (!wrong) return tour;
   const begins = wrong.step === null ? 0 : starts(text)[wrong.step];
-  const found = wrong.key && new RegExp(`"${wrong.key}"\\s*:`).exec(text.slice(begins));
+  const found = wrong.key && new RegExp(`${JSON.stringify(wrong.key).replace(/\W/g, "\\$&")}\\s*:`).exec(text.slice(begins));
   throw new Error(`Line ${line(begins + (found ? found.index : 0))} of the tour: ${wrong.sentence}`);
 }
 

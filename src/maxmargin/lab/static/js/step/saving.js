@@ -1,13 +1,16 @@
 /** A run to take away: as a web page that plays it and can be opened again, and as a film. */
 
 import { overtaken } from "../api.js";
+import { pointsOf } from "../classify/state.js";
 import { download } from "../dom.js";
 import { createFilm, pause, slide } from "../film.js";
+import { FORMULAS } from "../model.js";
 import { paintSlide } from "./export.js";
 import { Run } from "./run.js";
 import { solverOf } from "./solvers.js";
 import { MOST } from "./state.js";
 
+const CURVES = ["iteration", "primal", "dual", "gap", "violation", "n_support", "errors"]; // of the frames
 const PATIENCE = 5000; // milliseconds that the values of a picture are waited for
 
 /** @param {any} ctx @param {any} state of POST /api/recording */
@@ -26,20 +29,34 @@ export async function saveAsPage(ctx, state) {
  * an Error for the user. @param {string} text @returns {{runs: Run[], sync: "iteration"|"share", view: any}}
  */
 export function recordedRuns(text) {
-  const numbers = (list, n) => Array.isArray(list) && list.length === n && list.every((value) => value === null || Number.isFinite(value));
   try {
     const { runs, sync, view } = JSON.parse(new DOMParser().parseFromString(text, "text/html").getElementById("data").textContent);
     const n = runs[0].request.points.length;
     if (runs.length > 2 || !n || n > MOST || ![view.x0, view.x1, view.y0, view.y1].every(Number.isFinite)) throw new Error("bounds");
-    for (const { request, answer } of runs) {
-      const known = solverOf(answer.solver) && request.points.length === n && typeof request.kernel.name === "string" && numbers(answer.signs, n);
-      const whole = answer.frames.length && answer.frames.every((frame) => numbers(frame.alpha, n) && numbers(frame.gradient, n) && Number.isInteger(frame.iteration) && typeof frame.note === "string");
-      if (!known || !whole) throw new Error("a run");
-    }
+    if (!runs.every(({ request, answer }) => isRequest(request, n) && isAnswer(answer, request, n))) throw new Error("a run");
     return { runs: runs.map(({ request, answer }) => new Run(answer, request)), sync: sync === "share" ? "share" : "iteration", view };
   } catch {
     throw new Error("This file holds no run: choose a page that Step by step has saved.");
   }
+}
+
+const isNumber = (value) => (value ?? null) === null || Number.isFinite(value); // or none
+const numbers = (list, n) => Array.isArray(list) && list.length === n && list.every(isNumber);
+
+/** Whether a run's points and model are what they should be. */
+function isRequest({ points, kernel, C }, n) {
+  const known = Object.hasOwn(FORMULAS, kernel.name) && Object.entries(kernel).every(([key, value]) => key === "name" || Number.isFinite(value));
+  return known && points.length === n && pointsOf(points).length === n && (C === "inf" || (Number.isFinite(C) && C > 0));
+}
+
+/** Whether its frames, curves and solution have all that is painted. */
+function isAnswer({ solver, signs, frames, curves, steps, ended, final }, { kernel }, n) {
+  const isFrame = (frame, k) =>
+    numbers(frame.alpha, n) && numbers(frame.gradient, n) && (kernel.name !== "linear" || numbers(frame.w, 2)) && typeof frame.note === "string" &&
+    Number.isInteger(frame.iteration) && (k === 0 || frame.iteration > frames[k - 1].iteration) && frame.chosen.every((i) => i >= 0 && i < n && Number.isInteger(i)) && [frame.b, frame.step, frame.mu, frame.mistakes].every(isNumber);
+  const solution = Object.values(final).every((value) => isNumber(value) || numbers(value, value.length)) && (!final.alpha || numbers(final.alpha, n));
+  return solverOf(solver) && signs.length === n && signs.every((sign) => Math.abs(sign) === 1) && frames.length && frames.every(isFrame) &&
+    CURVES.every((name) => numbers(curves[name], frames.length)) && Number.isInteger(steps) && typeof ended === "string" && solution;
 }
 
 /**
