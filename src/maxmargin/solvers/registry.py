@@ -38,11 +38,12 @@ SOLVERS: Registry[Solver] = Registry(
 )
 KERNEL_DEFAULT = "active_set"
 # Nanoseconds, measured on two-class data of 10 to 250 columns, sparse and dense: what a row of e entries costs in an
-# iteration of a square system (a constant, per entry, and per entry of its outer product, sparse and dense), and in an
-# epoch of coordinate descent (a constant, per entry, sparse and dense).
-SYSTEM_ROW, SYSTEM_ENTRY, SYSTEM_PRODUCT, SYSTEM_PRODUCT_DENSE = 200.0, 6.0, 1.7, 0.05
+# iteration of a square system (a constant, per entry, and per entry of its outer product, sparse and dense; Newton's
+# method adds and subtracts some), and in an epoch of coordinate descent (a constant, per entry, sparse and dense).
+SYSTEM_ROW, SYSTEM_ENTRY, SYSTEM_PRODUCT_DENSE = 200.0, 6.0, 0.05
+SYSTEM_PRODUCT = {"barrier": 1.0, "newton": 1.7}
 EPOCH_ROW, EPOCH_ENTRY, EPOCH_ENTRY_DENSE = 60.0, 1.3, 1.2
-SYSTEM_ITERATIONS = {"barrier": 10.0, "newton": 5.0}  # on easy data: a forecast that is wrong costs little then
+SYSTEM_ITERATIONS = {"barrier": 12.0, "newton": 5.0}  # on easy data: a forecast that is wrong costs little then
 EPOCHS_MAX_SHARE = 0.6  # of the time of the other method, after which it begins at the latest
 SYSTEM_MAX_SIZE = 1500  # columns, or rows, whose square matrix is factored in a fraction of a second
 SPARSE_SYSTEM_MAX_ROWS = 300  # of text, say: beyond, going through the rows costs less than the square matrix
@@ -188,7 +189,7 @@ def first_passes(problem: PrimalProblem, solver: LinearSolver) -> float:
     if not usual or problem.hard_margin or problem.total:
         return 0.0
     entries = problem.X.nnz / n if sparse else float(d)
-    product = SYSTEM_PRODUCT * entries**2 if sparse else np.inf
+    product = SYSTEM_PRODUCT[solver.name] * entries**2 if sparse else np.inf
     iteration = SYSTEM_ROW + SYSTEM_ENTRY * entries + min(product, SYSTEM_PRODUCT_DENSE * d * (d + d * d / n))
     epoch = EPOCH_ROW + (EPOCH_ENTRY if sparse else EPOCH_ENTRY_DENSE) * entries
     return EPOCHS_MAX_SHARE * SYSTEM_ITERATIONS[solver.name] * iteration / epoch
