@@ -131,7 +131,7 @@ def test_ten_minutes(opened: Callable[..., Any], tmp_path: Path) -> None:
 
     # a line is hopeless here: f is the same everywhere
     lecture.example("circles")
-    lecture.panel.get_by_label("Kernel").select_option("linear")
+    lecture.panel.get_by_label("Kernel", exact=True).select_option("linear")
     lecture.says("training errors", "^30 of 70")
     expect(page.locator(".comment")).to_contain_text("w = 0: f is the same everywhere")
     expect(alarm).to_be_hidden()
@@ -149,7 +149,7 @@ def test_ten_minutes(opened: Callable[..., Any], tmp_path: Path) -> None:
 
     # the same without lifting; narrower Gaussians
     lecture.tab("Classify")
-    lecture.panel.get_by_label("Kernel").select_option("rbf")
+    lecture.panel.get_by_label("Kernel", exact=True).select_option("rbf")
     lecture.says("training errors", "^0 of 70")
     counts = []
     for gamma, sigma in (("0.5", "1"), ("8", "0.25"), ("50", "0.1"), ("100", "0.07071")):
@@ -232,7 +232,7 @@ def table(n: int) -> str:
 def test_dragging_among_two_hundred_points(opened: Callable[..., Any]) -> None:
     """One request at a time, each answered, and the last of them about where the point was left."""
     lecture = Lecture(opened())
-    lecture.panel.get_by_label("Kernel").select_option("rbf")
+    lecture.panel.get_by_label("Kernel", exact=True).select_option("rbf")
     paste(lecture.page, table(200))
     lecture.says("support vectors", "of 200")
     lecture.last()
@@ -291,7 +291,7 @@ def test_two_tabs_of_the_browser(opened: Callable[..., Any], lab: SimpleNamespac
     second = Lecture(page)
     second.says("support vectors", "of 80")
     second.example("xor")
-    first.panel.get_by_label("Kernel").select_option("linear")
+    first.panel.get_by_label("Kernel", exact=True).select_option("linear")
     second.says("support vectors", "of 40")
     first.says("kernel", "^Linear")
     first.says("support vectors", "of 80")

@@ -114,7 +114,7 @@ def test_svmlight_options(tmp_path):
     batches = read_batches(path, 1, n_features=3, zero_based=True)  # no first pass: the error comes with the batch
     with pytest.raises(DataFileError, match=r"points.svm, line 2: the index 3 is beyond the 3 columns"):
         list(batches)
-    with pytest.raises(DataFileError, match=r"line 3: b'1 0:5': Invalid index 0"):
+    with pytest.raises(DataFileError, match=r"line 3: '1 0:5': Invalid index 0"):
         list(read_batches(path, 1, n_features=3, zero_based=False))
     path.write_text("# nothing\n")
     with pytest.raises(DataFileError, match="holds no points"):

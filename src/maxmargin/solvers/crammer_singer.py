@@ -6,7 +6,8 @@ With all rows but i fixed, the dual of :class:`~maxmargin.problems.joint.JointPr
 
 whose solution is A_ik = min(u_k, (theta - b_k) / q) with theta such that the sum is zero. Rows are taken greedily by
 their violation inside a working set, whose kernel matrix is in memory (``native/crammer_singer``). Where a small
-problem creeps (rows that nearly lie in a subspace), Newton steps on all variables between their bounds follow a round.
+problem creeps (rows that nearly lie in a subspace), Newton steps on all variables between their bounds follow a round;
+where it starts near a solution, they come first.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ DUAL_PROGRESS_RELATIVE = 1e-7  # gain of the dual objective by a working set, be
 VIOLATION_PROGRESS_RELATIVE = 0.99  # part of the smallest violation so far that a smaller one must reach
 SMALL_PROBLEM_WORKING_SETS = 4  # a problem of so many working sets is solved as one: its matrix takes 32 MB
 NEWTON_MAX_VARIABLES = 512  # free variables of a Newton step: it takes up to 50 ms, and cannot be stopped meanwhile
+NEAR_STEPS_PER_VARIABLE = 10  # row steps of a round near a solution, where they only find out what is at a bound
 NEWTON_MAX_STEPS = 64  # between two rounds of row steps: each may stop at the next bound
 CLASSES_STALLED_FACTOR = 10  # times the patience of binary problems: k classes take turns
 
@@ -85,8 +87,9 @@ class CrammerSinger(KernelSolver):
         if small:
             K = np.ascontiguousarray(gram.block(W, W))
         scale = float(gram.diagonal().max(initial=0.0))
-        n_iter = stalled_rounds = 0
+        n_iter = stalled_rounds = rounds = 0
         best, climbed = np.inf, -np.inf
+        near = small and start is not None  # a solution: Newton steps come first, and row steps are few
         while True:
             gradient = joint_gradient(problem, F)
             violations = joint_violations(problem, A, gradient)
@@ -118,7 +121,8 @@ class CrammerSinger(KernelSolver):
             label, bound = problem.label[W].astype(np.int64), np.ascontiguousarray(problem.bound[W], np.float64)
             target = 0.9 * tol if small else max(0.1 * violation, 0.5 * tol)
             slice_steps = max(10, INNER_WORK // (new.size + len(W)))
-            last = min(limit, n_iter + STEPS_PER_VARIABLE * len(W))
+            round_steps = STEPS_PER_VARIABLE if not near else NEAR_STEPS_PER_VARIABLE if rounds else 0
+            last, rounds = min(limit, n_iter + round_steps * len(W)), rounds + 1
             while n_iter < last:
                 steps = min(slice_steps, last - n_iter)
                 taken = _native.solve_joint_rows(K, G, new, label, bound, target, steps)
