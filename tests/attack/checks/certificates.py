@@ -176,11 +176,11 @@ def joint_optimum(trial):
     codes = np.searchsorted(model.classes_, case.y)
     c = model.C * sample_weights(case) * class_weights(case, model.classes_, codes)[codes]
     rows = np.flatnonzero(c > 0)
-    A = coefficients(case, model)[rows]
-    gram = trial.kernel(case.X[rows], case.X[rows])
-    found = optimality.joint(gram.values, A, codes[rows], c[rows])
+    A = coefficients(case, model)
+    gram = trial.kernel(case.X, case.X)  # of rows without weight, too: a given matrix has a column for each
+    found = optimality.joint(gram.values[np.ix_(rows, rows)], A[rows], codes[rows], c[rows])
     _, error = gram.expand(A, 0.0)
-    slack = 2 * float(error.max(initial=0.0))
+    slack = 2 * float(error[rows].max(initial=0.0))
     size = float(np.abs(A).max(initial=0.0))
     assert found.outside <= 1e-9 * size, f"a multiplier is {found.outside:.3g} outside of its bound"
     assert found.equality <= 1e-9 * size, f"a row's multipliers sum to {found.equality:.3g}"
