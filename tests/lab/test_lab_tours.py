@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -72,7 +73,9 @@ def test_after_a_press_on_next_the_keys_are_the_player_s(opened: Callable[..., A
     page.get_by_role("button", name="How solvers think").click()
     page.locator("#tour").get_by_role("button", name="Next").click()
     expect(page.locator("#tour b")).to_have_text("How solvers think, 2 of 6")
-    expect(page.locator("#panel-step .place").first).to_contain_text("step 0 of 2")  # 21 or 22: rounding breaks a tie
+    expect(page.locator("#panel-step .place").first).to_contain_text(
+        re.compile(r"step 0 of 2[12]\b")
+    )  # rounding breaks a tie
     page.keyboard.press("Space")
     expect(page.locator("#panel-step").get_by_role("button", name="Pause")).to_be_visible()
     expect(page.locator("#tour b")).to_have_text("How solvers think, 2 of 6")
