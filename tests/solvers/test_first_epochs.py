@@ -11,6 +11,7 @@ from maxmargin.problems.primal import PrimalProblem
 from maxmargin.problems.primal_certificate import certify
 from maxmargin.runtime.control import Control, Status
 from maxmargin.solvers import SOLVERS, CoordinateDescent
+from maxmargin.solvers.coordinate_descent import _Forecast
 from maxmargin.solvers.registry import first_passes
 
 
@@ -39,3 +40,21 @@ def test_more_passes_are_tried_where_the_other_method_takes_longer(squared, kind
     assert 0 < counts[0] < counts[1]
     wide = PrimalProblem(X[:20], np.sign(X[:20, 0]), np.ones(20))
     assert first_passes(wide, SOLVERS["barrier"]) == 0.0
+
+
+@pytest.mark.parametrize("second", [0.2, np.nextafter(0.2, 0.0), 0.2 - 1e-6, 0.2 - 1e-12, 0.9, 0.0, np.nan, np.inf])
+def test_a_gap_that_hardly_falls_is_given_up(second):
+    """With a power of the passes near zero the forecast is beyond the range of numbers."""
+    forecast = _Forecast(50.0, 1e-4)
+    assert forecast.continues(2.0, 0.2)
+    known = 0.0 < second < 1.0  # otherwise there is no forecast
+    assert forecast.continues(4.0, second) is not known
+    assert not forecast.continues(51.0, 1e-3)
+
+
+def test_a_gap_that_falls_like_a_power_of_the_passes_is_forecast():
+    """-log(gap) = passes^2 / 10 reaches -log(1e-4) = 9.2 after 9.6 passes."""
+    for max_passes in (9.0, 10.0):
+        forecast = _Forecast(max_passes, 1e-4)
+        forecast.continues(4.0, np.exp(-1.6))
+        assert forecast.continues(7.0, np.exp(-4.9)) is (max_passes > 9.6)

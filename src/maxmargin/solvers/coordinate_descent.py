@@ -72,11 +72,12 @@ class _Forecast:
         power = FORECAST_POWER
         if 0.0 < self.depth < depth:
             power = math.log(depth / self.depth) / math.log(passes / self.passes)
-            power = max(power, FORECAST_POWER) if depth < 1.0 else power
+            power = max(power, FORECAST_POWER if depth < 1.0 else ROUNDING_SHARE)
         elif self.depth > 0.0:
             power = 0.5  # no progress
         self.passes, self.depth = passes, depth
-        return depth <= 0.0 or passes * (self.goal / depth) ** (1.0 / power) <= self.max_passes
+        # passes (goal / depth)^(1 / power), in logarithms: a gap that hardly falls has a power near zero
+        return depth <= 0.0 or math.log(passes) + math.log(self.goal / depth) / power <= math.log(self.max_passes)
 
 
 @dataclass(frozen=True, kw_only=True)
